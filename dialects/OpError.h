@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The errors of verifiers, which have a code like all others.
+/// \file The errors of verifiers, which have codes like all other errors.
 
 #ifndef TPOPT_DIALECTS_OPERROR_H
 #define TPOPT_DIALECTS_OPERROR_H
@@ -14,16 +14,16 @@
 
 namespace tp {
 
-/// An error that begins with `[TP0304] 'tp.slice' op `. What follows says what
-/// the op expects and what it got. In place of `emitOpError()`, which has no
-/// code; test/conventions.py looks for that.
+/// Emits an error that begins with `[TP0304] 'tp.slice' op `. The rest of the
+/// message says what the op expects and what it got. This replaces
+/// `emitOpError()`, which has no code; test/conventions.py checks for that.
 inline mlir::InFlightDiagnostic emitOpError(mlir::Operation *op,
                                             ErrorCode code) {
   return op->emitError() << prefix(code) << "'" << op->getName() << "' op ";
 }
 
-/// Where an argument of a function stands, in a text its own column; the
-/// function's place where the argument has none.
+/// The location of an argument of a function, in a text with its own column;
+/// the function's location if the argument has none.
 inline mlir::Location getArgumentLoc(mlir::FunctionOpInterface function,
                                      unsigned index) {
   mlir::Region &body = function.getFunctionBody();

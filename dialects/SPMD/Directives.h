@@ -11,7 +11,7 @@
 
 namespace tp {
 
-/// An i64 attribute without its type.
+/// Parses an i64 attribute without its type.
 inline mlir::ParseResult parsePlain(mlir::OpAsmParser &parser,
                                     mlir::IntegerAttr &value) {
   int64_t number;
@@ -26,7 +26,7 @@ inline void printPlain(mlir::OpAsmPrinter &printer, mlir::Operation *,
   printer << value.getInt();
 }
 
-/// An f64 attribute without its type.
+/// Parses an f64 attribute without its type.
 inline mlir::ParseResult parseReal(mlir::OpAsmParser &parser,
                                    mlir::FloatAttr &value) {
   double number;
@@ -41,7 +41,7 @@ inline void printReal(mlir::OpAsmPrinter &printer, mlir::Operation *,
   printer.printFloat(value.getValue());
 }
 
-/// A string attribute without its quotes.
+/// Parses a string attribute without its quotes.
 inline mlir::ParseResult parseWord(mlir::OpAsmParser &parser,
                                    mlir::StringAttr &value) {
   llvm::StringRef word;
@@ -56,8 +56,8 @@ inline void printWord(mlir::OpAsmPrinter &printer, mlir::Operation *,
   printer << value.getValue();
 }
 
-/// The types of two operands and a result: one where they are equal, else as a
-/// function's.
+/// Parses the types of two operands and a result: a single type if they are
+/// equal, else a function type.
 inline mlir::ParseResult parseEqualTypes(mlir::OpAsmParser &parser,
                                          mlir::Type &lhs, mlir::Type &rhs,
                                          mlir::Type &result) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Manual regions in one another.
+/// \file Nested manual regions.
 
 #ifndef TPOPT_DIALECTS_SPMD_NESTING_H
 #define TPOPT_DIALECTS_SPMD_NESTING_H
@@ -10,12 +10,12 @@
 
 namespace tp::spmd {
 
-/// The axes for which the code of `op` speaks of one place: those of all manual
-/// regions around it. None outside of them.
+/// The axes along which each device runs the code of `op` for itself: those of
+/// all enclosing manual regions. Empty outside of manual regions.
 AxisList getManualAxesAround(mlir::Operation *op);
 
-/// Puts the body of a region in its place, whose values are those of the body,
-/// and erases it. Returns what stands for its results.
+/// Inlines the body of a region, whose values must have the types of the body,
+/// and erases the region op. Returns the values that replace its results.
 llvm::SmallVector<mlir::Value> inlineBody(ManualOp op);
 
 } // namespace tp::spmd

@@ -19,12 +19,12 @@ OpOperand *RegionFlowOpInterface::getDecision() {
   return getBranchIndex();
 }
 
-/// The channel of the first result.
+/// The index of the first result's channel.
 static unsigned getFirstLeaving(RegionFlowOpInterface op) {
   return op.isLoop() ? 0 : op.getEntries().size();
 }
 
-/// How many arguments of `region` stand before what enters.
+/// The number of arguments of `region` that precede the entering values.
 static unsigned getNumCounters(RegionFlowOpInterface op, Region &region) {
   return region.getNumArguments() - op.getEntries().size();
 }

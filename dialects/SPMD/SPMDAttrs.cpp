@@ -55,7 +55,7 @@ static void printAxisRef(AsmPrinter &printer, AxisRefAttr axis) {
     printer << ":(" << axis.getPre() << ')' << axis.getSize();
 }
 
-/// `{"x", "y"}`. With `open`, a last `?` is allowed and reported there.
+/// Parses `{"x", "y"}`. With `open`, a final `?` is allowed and sets `*open`.
 static FailureOr<SmallVector<AxisRefAttr>> parseAxes(AsmParser &parser,
                                                      bool *open = nullptr) {
   SmallVector<AxisRefAttr> axes;
@@ -94,7 +94,7 @@ static FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
   FailureOr<SmallVector<AxisRefAttr>> axes = parseAxes(parser, &open);
   if (failed(axes))
     return failure();
-  // `p1` is one identifier to the lexer.
+  // The lexer reads `p1` as one identifier.
   int64_t priority = -1;
   StringRef word;
   SMLoc loc = parser.getCurrentLocation();
@@ -115,8 +115,8 @@ static void printDim(AsmPrinter &printer, DimShardingAttr dim) {
     printer << 'p' << dim.getPriority();
 }
 
-/// `@mesh, [dims], replicated={..}, unreduced=max{..}`, and `global=[..]` if
-/// `global` is given.
+/// Parses `@mesh, [dims], replicated={..}, unreduced=max{..}`, and if `global`
+/// is given, also `global=[..]`.
 static FailureOr<ShardingAttr>
 parseShardingBody(AsmParser &parser, SmallVector<int64_t> *global = nullptr) {
   FlatSymbolRefAttr mesh;
@@ -253,7 +253,8 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
       return {};
   if (parser.parseGreater())
     return {};
-  // Shardy's maximal mesh: one device, which may be any. Alone it is number 0.
+  // This is Shardy's maximal mesh: one device with any number. As the only
+  // device it has number 0 here.
   if (names.empty() && ids.size() == 1 && ids[0] >= 0)
     ids.clear();
   return parser.getChecked<MeshAttr>(parser.getContext(), names, sizes, ids);
@@ -424,7 +425,7 @@ LocalAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   return success();
 }
 
-/// That a mesh has no axis of this name, and which it has.
+/// Says that a mesh has no axis of this name, and lists those that it has.
 static std::string describeUnknownAxis(const Mesh &mesh, StringRef name) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -444,7 +445,7 @@ static std::string describeUnknownAxis(const Mesh &mesh, StringRef name) {
 }
 
 namespace {
-/// Resolves names against a mesh and remembers the first that is unknown.
+/// Resolves names against a mesh and remembers the first unknown one.
 struct AxisResolver {
   const Mesh &mesh;
   std::optional<ShardingError> error;

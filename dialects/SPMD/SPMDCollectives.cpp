@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The collectives: each is a step of a reshard plan, and is checked as one.
+// The collectives: each is a step of a reshard plan, and is verified as such a
+// step.
 
 #include "ShardingResolver.h"
 
@@ -35,17 +36,17 @@ RankedTensorType spmd::getLocalType(RankedTensorType global,
                      global.getShape()));
 }
 
-/// The manual axes that cut the types `op` stands among; none outside of
-/// spmd.manual, and none where encodings say how types are cut.
+/// The manual axes that shard the types of `op`. None outside of spmd.manual,
+/// and none if encodings say how types are sharded.
 static AxisList getManualAxes(Operation *op) {
   if (cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding())
     return {};
-  // Regions are verified before what is in them.
+  // A region's op is verified before the ops in it.
   return getManualAxesAround(op);
 }
 
-/// The sizes of what the manual axes of `sharding` cut to `part`; sizes out of
-/// range stay at its end.
+/// The sizes of the tensor that the manual axes of `sharding` split into
+/// `part`; saturates at the limits of its type.
 static SmallVector<int64_t> joinParts(ArrayRef<int64_t> part,
                                       ShardingAttr sharding, const Mesh &mesh,
                                       ArrayRef<AxisRef> manual) {
@@ -82,8 +83,8 @@ bool spmd::isAlongManualAxes(CollectiveOpInterface op) {
   return false;
 }
 
-/// What is the same on both sides passes. Dimensions that are put together or
-/// taken apart are needed whole, unless buffers move as they are.
+/// Dimensions that are equal on both sides pass through. Dimensions that are
+/// joined or split are needed whole, unless whole buffers move.
 static ShardingRule getCollectiveRule(CollectiveOpInterface op) {
   auto input = cast<RankedTensorType>(op->getOperand(0).getType());
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
@@ -116,7 +117,7 @@ TP_COLLECTIVE_RULE(ToPartialOp)
 #undef TP_COLLECTIVE_RULE
 
 /// The checks of every collective, in the order of its Constraints, for one
-/// part. `axes` and `dimAxes` are what the op spells out about its step.
+/// part. `axes` and `dimAxes` are the parts of the step that the op spells out.
 static LogicalResult verifyCollective(CollectiveOpInterface op,
                                       CollectiveKind kind,
                                       std::optional<AxisListAttr> axes,
@@ -231,7 +232,7 @@ ShardingAttr CombinedOp::getPartOutSharding(unsigned part) {
   return cast<ShardingAttr>(getOutShardings()[part]);
 }
 
-/// The collective that `word` names, if it sends something.
+/// The collective named by `word`, if it is one that sends data.
 static std::optional<CollectiveKind> parseLaunch(StringRef word) {
   for (CollectiveKind kind :
        {CollectiveKind::AllReduce, CollectiveKind::AllGather,
@@ -297,7 +298,7 @@ CollectiveKind spmd::getKind(CollectiveOpInterface op) {
 
 const ReshardStep &spmd::getStep(CollectiveOpInterface op, unsigned part) {
   ShardingAttr in = op.getPartInSharding(part);
-  // Verified, so there is one.
+  // The op is verified, so the step exists.
   return std::get<ReshardStep>(
       ShardingResolver::get(op->getContext())
           .getStep(getKind(op), in, op.getPartOutSharding(part),
@@ -342,7 +343,8 @@ LogicalResult AllToAllOp::verify() {
   if (failed(verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {})))
     return failure();
 
-  // There is a step from `in` to `out` over these axes; it must be this one.
+  // There is a step from `in` to `out` over these axes; check that it has the
+  // moves of this op.
   Mesh mesh = lookupMesh(*this, getInSharding().getMesh()).toMesh();
   ReshardStep step = getStep(*this);
   step.moves.clear();

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The `spmd` dialect: where shardings stand, and that they are right there.
+// The `spmd` dialect: the places where shardings may occur, and their
+// verification.
 
 #include "ShardingResolver.h"
 #include "dialects/OpError.h"
@@ -18,7 +19,7 @@ using namespace tp::spmd;
 #include "tpopt/Dialect/SPMD/ShardingInterfaces.cpp.inc"
 
 namespace {
-/// Calls to private functions are inlined before anything else happens.
+/// Calls to private functions are inlined before any other pass.
 struct SPMDInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
   bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
@@ -37,8 +38,8 @@ void SPMDDialect::initialize() {
 }
 
 MeshOp spmd::lookupMesh(Operation *from, FlatSymbolRefAttr name) {
-  // Asked for by every verifier: SymbolTable would look the attribute's name up
-  // among all strings for each op it passes.
+  // Every verifier calls this. SymbolTable would search all strings for the
+  // attribute's name for each op on the way.
   while (from && !isa<ModuleOp>(from))
     from = from->getParentOp();
   if (from)
@@ -78,7 +79,8 @@ spmd::verifySharding(Operation *op, ShardingAttr sharding, Type type,
 LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
                                ArrayRef<AxisRefAttr> axes,
                                function_ref<InFlightDiagnostic()> emitError) {
-  // What a list of axes must be is what the axes of a dimension must be.
+  // A list of axes must satisfy the same constraints as the axes of a
+  // dimension.
   MLIRContext *context = op->getContext();
   auto dim = DimShardingAttr::get(context, axes, /*open=*/false,
                                   /*priority=*/-1);
@@ -124,8 +126,8 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-/// Verifies what an argument or a result of that type has, the one that stands
-/// at `at` and is called `what` where that is the function's place.
+/// Verifies the attribute of an argument or result of type `type`. Errors are
+/// emitted at `at`, and name it `what` if that is the function's location.
 static LogicalResult verifyFunctionAttribute(Operation *op, Location at,
                                              Type type,
                                              NamedAttribute attribute,
@@ -148,7 +150,8 @@ static LogicalResult verifyFunctionAttribute(Operation *op, Location at,
   if (!sharding)
     return emitAt() << prefix(ErrorCode::BadAttribute)
                     << "`spmd.sharding` holds a #spmd.sharding<..>";
-  // After Localize the type is the device's part and its encoding says of what.
+  // After Localize, the type is the device's part, and its encoding gives the
+  // sharding.
   return verifySharding(op, sharding, type, emitAt);
 }
 
@@ -183,7 +186,7 @@ SPMDDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
 }
 
 ShardingAttr spmd::getSharding(Value value) {
-  // After Localize the type says it.
+  // After Localize, the type has the sharding.
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
     if (auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding()))
       return local.getSharding();
@@ -204,11 +207,12 @@ ShardingAttr spmd::getSharding(Value value) {
   unsigned number = result.getResultNumber();
   auto shardings =
       dyn_cast_if_present<ArrayAttr>(op->getDiscardableAttr(kShardingsAttr));
-  // The attribute is found sooner than what has none.
+  // Look for the attribute first, as that is faster than testing for ops that
+  // have none.
   if (!shardings) {
     if (auto collective = dyn_cast<CollectiveOpInterface>(op))
       return isAlongManualAxes(collective)
-                 ? ShardingAttr() // which says how devices see each other
+                 ? ShardingAttr() // shardings relate devices to each other
                  : collective.getPartOutSharding(number);
     if (auto reshard = dyn_cast<ReshardOp>(op))
       return reshard.getSharding();
@@ -245,8 +249,7 @@ void spmd::setSharding(Value value, ShardingAttr sharding) {
             op->getDiscardableAttr(kShardingsAttr)))
       llvm::copy(old, shardings.begin());
   shardings[result.getResultNumber()] = sharding;
-  // Results that have no sharding yet take a placeholder: an array cannot hold
-  // nothing.
+  // Results without a sharding get a placeholder, as an array cannot hold null.
   for (Attribute &entry : shardings)
     if (!entry)
       entry = UnitAttr::get(op->getContext());
@@ -298,8 +301,8 @@ ShardingRule spmd::parseShardingRule(Operation *op, StringRef equation) {
   std::string why;
   const ShardingRule *rule = findShardingRule(op, equation, why);
   if (!rule) {
-    // Only an op whose verifier misses a constraint gets here: that is a bug of
-    // the op, and going on would give wrong shardings.
+    // This is only reached if an op's verifier misses a constraint: that is a
+    // bug of the op, and continuing would give wrong shardings.
     llvm::report_fatal_error(llvm::Twine(op->getName().getStringRef()) + ": " +
                              why);
   }

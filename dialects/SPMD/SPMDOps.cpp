@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Meshes, annotations, manual regions and the ops about the device's place.
+// Meshes, annotations, manual regions, and ops that depend on a device's
+// position.
 
 #include "dialects/OpError.h"
 #include "dialects/SPMD/Directives.h"
@@ -36,7 +37,8 @@ static void printAxisNames(OpAsmPrinter &printer, Operation *,
   axes.printList(printer);
 }
 
-/// `allowed_direction = forward`. The older `"forward"` names what is stopped.
+/// Parses `allowed_direction = forward`. The older form `"forward"` names the
+/// direction that is blocked.
 static ParseResult parseAllowedDirection(OpAsmParser &parser,
                                          StringAttr &allowed) {
   llvm::SMLoc loc = parser.getCurrentLocation();
@@ -245,7 +247,7 @@ LogicalResult GroupOp::verify() {
   auto function = (*this)->getParentOfType<FunctionOpInterface>();
   if (!function)
     return success();
-  // The first member of the group speaks for it.
+  // All members are compared with the first one.
   GroupOp first;
   function->walk([&](GroupOp other) {
     if (other.getId() != getId())
@@ -291,7 +293,7 @@ static bool isOwnAxis(ManualOp op, StringRef name) {
                       [&](AxisRefAttr axis) { return axis.getName() == name; });
 }
 
-/// In this region or around it.
+/// Returns true if the axis is manual in this region or an enclosing one.
 static bool isManualAxis(ManualOp op, StringRef name) {
   for (; op; op = op->getParentOfType<ManualOp>())
     if (isOwnAxis(op, name))
@@ -329,7 +331,7 @@ ShardingAttr spmd::getFreePart(ManualOp op, ShardingAttr sharding) {
   for (DimShardingAttr dim : sharding.getDims()) {
     SmallVector<AxisRefAttr> axes(
         llvm::make_filter_range(dim.getAxes(), isFree));
-    // An empty open dimension has nothing to give priority to.
+    // An empty open dimension has no axes for a priority.
     int64_t priority = axes.empty() && dim.getOpen() ? -1 : dim.getPriority();
     dims.push_back(
         DimShardingAttr::get(op.getContext(), axes, dim.getOpen(), priority));
@@ -357,8 +359,8 @@ ShardingAttr spmd::withFreePart(ManualOp op, ShardingAttr sharding,
                            sharding.getReplicated(), {}, sharding.getKind());
 }
 
-/// What a device holds of `type` if only the manual axes of `sharding` cut it;
-/// none, with the reason emitted, if they do not stand first.
+/// The part of `type` that a device holds if only the manual axes of `sharding`
+/// shard it. Fails, with an error, if they do not come first.
 static FailureOr<RankedTensorType>
 cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
                 ArrayRef<AxisRef> manual,
@@ -390,8 +392,8 @@ cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
                                type.getElementType());
 }
 
-/// What a region around makes manual is no business of this one: there are no
-/// more values along it.
+/// A nested region must not use axes that an enclosing region makes manual:
+/// along these, each device already has its own values.
 static LogicalResult verifyNesting(ManualOp op, FlatSymbolRefAttr mesh,
                                    ArrayRef<ShardingAttr> shardings) {
   auto outer = op->getParentOfType<ManualOp>();
@@ -478,7 +480,8 @@ LogicalResult ManualOp::verify() {
 // AxisIndexOp, ShiftOp
 //===----------------------------------------------------------------------===//
 
-/// Whether Localize has cut `function`: a type of its signature says so.
+/// Returns true if Localize has been run on `function`: its signature has a
+/// local type.
 static bool isLocal(FunctionOpInterface function) {
   auto isLocalType = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -492,7 +495,7 @@ ShardingRule AxisIndexOp::getShardingRule() {
   return RuleBuilder(/*numOperands=*/0, /*numResults=*/1).build();
 }
 
-/// Whole buffers move.
+/// Whole buffers are moved.
 ShardingRule ShiftOp::getShardingRule() {
   return makeElementwiseRule(1, cast<RankedTensorType>(getType()).getShape());
 }
@@ -501,8 +504,8 @@ PropagationClass ShiftOp::getPropagationClass() {
   return PropagationClass::Elementwise;
 }
 
-/// Checks that `op` stands where every place along `axes` has a program of its
-/// own: in spmd.manual over them, or in a function that Localize has cut.
+/// Checks that `op` is in a program that every device along `axes` runs by
+/// itself: in spmd.manual over them, or in a localized function.
 static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   if (function && isLocal(function))
@@ -513,7 +516,7 @@ static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
     AxisList wanted = resolveAxes(axes, mesh);
     if (wanted.size() == axes.size() &&
         llvm::all_of(wanted, [&](const AxisRef &axis) {
-          // Along an axis of one device there is one place.
+          // An axis of size 1 has a single position.
           return axis.size == 1 || llvm::any_of(covered, [&](const AxisRef &c) {
                    return c.contains(axis);
                  });
@@ -545,7 +548,7 @@ LogicalResult ShiftOp::verify() {
 
 std::optional<int64_t> ShiftOp::getSender(StringRef mode, int64_t by,
                                           int64_t place, int64_t places) {
-  // Reduced first: `by` may be as large as the user likes.
+  // The remainder avoids overflow: `by` can be any number.
   int64_t sender = place - by % places;
   bool isInside = by < places && by > -places && sender >= 0 && sender < places;
   if (mode == "fill")
@@ -566,7 +569,7 @@ static SmallVector<int64_t> getCounts(RankedTensorType whole, int64_t dim,
   return counts;
 }
 
-/// Checks that `block` is one of `places` equal ones of `whole` along `dim`.
+/// Checks that `block` is one of `places` equal blocks of `whole` along `dim`.
 static LogicalResult verifyBlocks(Operation *op, RankedTensorType whole,
                                   RankedTensorType block, int64_t dim,
                                   int64_t places) {
@@ -586,7 +589,7 @@ static LogicalResult verifyBlocks(Operation *op, RankedTensorType whole,
   return success();
 }
 
-/// The number of places along `axes`.
+/// The number of positions along `axes`.
 static int64_t countPlaces(Operation *op, FlatSymbolRefAttr mesh,
                            AxisListAttr axes) {
   return getSize(resolveAxes(axes.getAxes(), lookupMesh(op, mesh).toMesh()));

@@ -7,8 +7,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// What `map` has for `key`, made by `make` if it is not there yet. Two threads
-/// may make it at once; the first one's stays.
+/// Looks up `key` in `map`, and inserts the result of `make` if it is missing.
+/// Two threads may compute it at the same time; the first result is kept.
 template <typename Map, typename Key, typename Make>
 static auto findOrMake(llvm::sys::RWMutex &mutex, Map &map, const Key &key,
                        Make make) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What attributes mean on a mesh, worked out once per context: a program has
+// The meaning of attributes on a mesh, computed once per context: a program has
 // few distinct shardings for its many ops, and every op is verified after every
 // pass.
 
@@ -18,8 +18,8 @@
 
 namespace tp::spmd {
 
-/// May be used by several threads, as verifiers are. What it hands out stays
-/// where it is as long as the context lives.
+/// Thread-safe, as verifiers run in parallel. References that it returns are
+/// valid as long as the context.
 class ShardingResolver : public mlir::DialectInterface::Base<ShardingResolver> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShardingResolver)
@@ -34,16 +34,16 @@ public:
   /// See ShardingAttr::resolve.
   const Resolved &resolve(ShardingAttr sharding, MeshOp mesh,
                           unsigned rank) const;
-  /// See spmd::getLocalType. The sharding fits the tensor.
+  /// See spmd::getLocalType. The sharding must fit the tensor.
   mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                       ShardingAttr sharding, MeshOp mesh) const;
-  /// See makeStep. The shardings fit the tensor; a string says why there is no
-  /// such step.
+  /// See makeStep. The shardings must fit the tensor; a string explains why
+  /// there is no such step.
   using Step = std::variant<ReshardStep, std::string>;
   const Step &getStep(CollectiveKind kind, ShardingAttr in, ShardingAttr out,
                       mlir::RankedTensorType global, MeshOp mesh) const;
 
-  /// See ShardingRule::parse. A string says what is wrong with the equation.
+  /// See ShardingRule::parse. A string describes an error in the equation.
   using Rule = std::variant<ShardingRule, std::string>;
   const Rule &getRule(mlir::Operation *op, llvm::StringRef equation) const;
 
@@ -78,7 +78,7 @@ private:
         std::unique_ptr<Step>>
         steps;
   };
-  /// What is known about the mesh that `op` defines now.
+  /// The entry for the mesh that `op` currently defines.
   Entry &getEntry(MeshOp op) const;
 
   mutable llvm::sys::RWMutex mutex;

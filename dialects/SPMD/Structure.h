@@ -1,13 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Ops that are equal up to their operands: those of repeated layers,
-/// for which a pass works once.
+/// \file Finds ops that are equal except for their operands, such as those of
+/// repeated layers, so that a pass processes them only once.
 ///
 ///     llvm::DenseMap<Operation *, Rule, StructureInfo> rules;
 ///     auto [it, isNew] = rules.try_emplace(op);
 ///
-/// A table of them must not outlive the ops that it has seen.
+/// Such a table must not outlive the ops that were inserted.
 
 #ifndef TPOPT_DIALECTS_SPMD_STRUCTURE_H
 #define TPOPT_DIALECTS_SPMD_STRUCTURE_H

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// Parses our own notation; what is wrong in it is for the caller to say.
+/// Parses our own notation; reports no errors, as the caller does that.
 static Attribute parse(MLIRContext *context, const Twine &text) {
   context->getOrLoadDialect<spmd::SPMDDialect>();
   ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});

@@ -45,9 +45,9 @@ static ParseResult parseConstraint(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, input);
 }
 
-/// `[{"x"}, {}] %x out_sharding=<..> : type`, where all_reduce has `{"x"}`,
-/// all_to_all `[{"x"}: 0->1]`, and collective_permute nothing. What changes is
-/// told by the sharding, so the axes are only read.
+/// Parses `[{"x"}, {}] %x out_sharding=<..> : type`, where all_reduce has
+/// `{"x"}`, all_to_all `[{"x"}: 0->1]`, and collective_permute nothing. The
+/// axes are read and ignored, as the sharding implies them.
 static ParseResult parseCollective(OpAsmParser &parser, OperationState &state) {
   int64_t number;
   auto parseAxis = [&]() -> ParseResult {
@@ -81,7 +81,7 @@ static ParseResult parseCollective(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, input);
 }
 
-/// `=[<..>, ..]` behind `in_shardings` or `out_shardings`.
+/// Parses `=[<..>, ..]` after `in_shardings` or `out_shardings`.
 static ParseResult parseShardings(OpAsmParser &parser, OperationState &state,
                                   StringRef key) {
   SmallVector<Attribute> shardings;
@@ -190,7 +190,7 @@ public:
   explicit SdyDialect(MLIRContext *context)
       : ReaderDialect(getDialectNamespace(), context,
                       TypeID::get<SdyDialect>()) {
-    // Attributes become ones of this dialect.
+    // Attributes become attributes of the `spmd` dialect.
     context->getOrLoadDialect<spmd::SPMDDialect>();
   }
   static constexpr StringLiteral getDialectNamespace() { return "sdy"; }

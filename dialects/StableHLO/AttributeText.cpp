@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The text of attributes, as builtin attributes.
+// Parses the text of attributes into builtin attributes.
 
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 
@@ -28,20 +28,21 @@ public:
   }
 
 private:
-  /// Lists in lists, as deep as anybody writes them.
+  /// A limit on nested lists, deeper than any that occur.
   static constexpr unsigned kMaxDepth = 16;
 
   Attribute readValue(unsigned depth);
   Attribute readList(unsigned depth);
   Attribute readFields(unsigned depth);
-  /// `FLOAT>` or `lhs_contracting_dimensions = [1]>`, behind `<`.
+  /// Reads `FLOAT>` or `lhs_contracting_dimensions = [1]>`, after `<`.
   Attribute readBody(unsigned depth);
   /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
   Attribute readConvolution();
-  /// `1)2`, behind `(`: a part of an axis, as `[1, 2]`.
+  /// Reads `1)2`, after `(`: a part of an axis, as `[1, 2]`.
   Attribute readPair();
-  /// `:(1)2` behind the name in `#sdy<axis_ref"y":(1)2>`, or nothing; what
-  /// `#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>` is.
+  /// Reads `:(1)2` after the name in `#sdy<axis_ref"y":(1)2>`, or nothing. The
+  /// result is the same as for `#stablehlo.axis_ref<name = "y", sub_axis_info =
+  /// (1)2>`.
   Attribute readAxis(Attribute name, unsigned depth);
 
   bool consume(StringRef token) {

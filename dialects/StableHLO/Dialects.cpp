@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The dialects that are read.
+// The foreign dialects that can be read.
 
 #include "Syntax.h"
 
@@ -12,7 +12,7 @@ using namespace tp;
 
 namespace {
 
-/// What the namespaces have in common.
+/// The common base of the dialects.
 class HLODialect : public reader::ReaderDialect {
 public:
   using ReaderDialect::ReaderDialect;
@@ -28,7 +28,7 @@ protected:
   }
 };
 
-// A dialect is found by its class.
+// MLIR finds a dialect by its class.
 
 struct StableHLODialect : HLODialect {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StableHLODialect)
@@ -61,8 +61,8 @@ void stablehlo::registerReaders(DialectRegistry &registry) {
 }
 
 bool stablehlo::isPortableArtifact(StringRef bytes) {
-  // The producer stands at the beginning of MLIR bytecode; a serialized
-  // `jax.export.Exported` is a FlatBuffer with the bytecode somewhere inside.
+  // MLIR bytecode begins with its producer; a serialized `jax.export.Exported`
+  // is a FlatBuffer that contains the bytecode.
   StringRef head = bytes.take_front(1 << 16);
   size_t begin = head.find("ML\xefR");
   return begin != StringRef::npos &&

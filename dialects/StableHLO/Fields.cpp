@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the keys of pretty forms stand for, one line each.
+// The attributes that the keys of pretty forms denote, one per line.
 
 #include "Syntax.h"
 

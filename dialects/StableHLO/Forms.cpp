@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Pretty forms that are not operands and fields.
+// Pretty forms other than operands and fields.
 
 #include "Syntax.h"
 
@@ -18,7 +18,7 @@ using namespace tp::reader;
 
 using Argument = OpAsmParser::Argument;
 
-/// Whether `dense<"0x0100.."> : tensor<..i1>` stands at `text`.
+/// Returns true if `text` begins with `dense<"0x0100.."> : tensor<..i1>`.
 static bool areBooleansInHex(const char *text) {
   static constexpr StringLiteral begin = "dense<\"0x", behind = "\"> : tensor<";
   if (std::strncmp(text, begin.data(), begin.size()) != 0)
@@ -30,8 +30,8 @@ static bool areBooleansInHex(const char *text) {
   return StringRef(type, std::strcspn(type, ">\n")).ends_with("xi1");
 }
 
-/// The same: LLVM 22 writes a bit for each, and what JAX has of later releases
-/// a byte.
+/// Parses such an attribute: LLVM 22 writes a bit per element, but the later
+/// version in JAX writes a byte.
 static ParseResult parseBooleans(OpAsmParser &parser, Attribute &value) {
   SMLoc loc = parser.getCurrentLocation();
   std::string text, bytes;
@@ -227,7 +227,8 @@ static ParseResult parseConvolutionDims(OpAsmParser &parser,
   return success();
 }
 
-/// A window's `pad = [[0, 1], [2, 3]]` as the tensor that the generic form has.
+/// Converts a window's `pad = [[0, 1], [2, 3]]` to the tensor of the generic
+/// form.
 static Attribute getPadding(Builder &builder, Attribute value) {
   SmallVector<int64_t> flat;
   auto rows = dyn_cast<ArrayAttr>(value);
@@ -314,7 +315,7 @@ static ParseResult parseConvolution(OpAsmParser &parser,
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// The region that `applies <name>` is short for.
+/// Builds the region that `applies <name>` abbreviates.
 static ParseResult buildReducer(OpAsmParser &parser, OperationState &state,
                                 StringRef name) {
   StringRef dialect = name.split('.').first;
@@ -367,7 +368,7 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
     return failure();
   if (!combiner.empty())
     return buildReducer(parser, state, combiner);
-  // A pair of arguments for each input; the region takes the left ones first.
+  // Each input has a pair of arguments; the region has all left ones first.
   SmallVector<Argument> left, right;
   if (parser.parseKeyword("reducer"))
     return failure();

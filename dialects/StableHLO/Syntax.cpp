@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What pretty forms are made of.
+// The elements of pretty forms.
 
 #include "Syntax.h"
 
@@ -68,7 +68,7 @@ ParseResult reader::parseValue(OpAsmParser &parser, Attribute &value) {
     value = builder.getI64IntegerAttr(number);
     return *parsed;
   }
-  // The parser offers no other look ahead.
+  // The parser has no other way to look ahead.
   char next = *parser.getCurrentLocation().getPointer();
   if (next == '[')
     return parseList(parser, value);
@@ -92,10 +92,10 @@ void reader::setProperties(OperationState &state) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where a short form says less than the types of all operands and results.
+/// An op whose short form does not give the types of all operands and results.
 struct ShortTypes {
   StringLiteral op;
-  /// Completes the types of operands, given those written, and the results'.
+  /// Computes the types of operands and results from the written ones.
   void (*complete)(SmallVectorImpl<Type> &written, SmallVectorImpl<Type> &,
                    size_t numOperands);
 };
@@ -123,7 +123,7 @@ static void completeTuple(SmallVectorImpl<Type> &written,
     written.assign(tuple.begin(), tuple.end());
 }
 
-/// Real and imaginary parts of a complex result.
+/// The operands are the real and imaginary parts of a complex result.
 static void completeComplex(SmallVectorImpl<Type> &written,
                             SmallVectorImpl<Type> &results,
                             size_t numOperands) {
@@ -177,7 +177,7 @@ ParseResult reader::parseTypes(OpAsmParser &parser, OperationState &state,
       row.complete(types, results, operands.size());
       return resolve();
     }
-  // One type for everything.
+  // A single type applies to all operands and the result.
   results = {types.back()};
   if (types.size() == 1)
     types.assign(operands.size(), types[0]);
@@ -189,7 +189,7 @@ ParseResult reader::parseTail(OpAsmParser &parser, OperationState &state,
   if (parser.parseOptionalAttrDict(state.attributes))
     return failure();
   setProperties(state);
-  // An operation with neither operands nor results has no types, either.
+  // An operation with neither operands nor results has no types.
   if (failed(parser.parseOptionalColon()))
     return operands.empty() ? success() : parser.parseColon();
   return parseTypes(parser, state, operands);

@@ -3,15 +3,15 @@
 
 /// \file The pretty forms of operations.
 ///
-/// Most forms are one: operands and `key = value` fields between commas, an
-/// attribute dictionary, and types.
+/// Most operations share one form: operands and `key = value` fields separated
+/// by commas, an attribute dictionary, and types.
 ///
 ///     stablehlo.pad %x, %v, low = [0], high = [1], interior = [0] : (..) -> ..
 ///
-/// What such a key stands for is one line of a table (Fields.cpp). A form of
-/// its own is a function, and one line of another table (Forms.cpp). An
-/// attribute whose name has no dot is the operation's own and becomes one of
-/// its properties, as in the generic form; others are discardable.
+/// The attribute that a key denotes is one line of a table (Fields.cpp). Any
+/// other form is a function, and one line of another table (Forms.cpp). An
+/// attribute whose name has no dot is inherent and becomes a property, as in
+/// the generic form; all others are discardable.
 
 #ifndef TPOPT_DIALECTS_STABLEHLO_SYNTAX_H
 #define TPOPT_DIALECTS_STABLEHLO_SYNTAX_H
@@ -31,40 +31,41 @@ struct FormRow {
   Form form;
 };
 
-/// The form that `rows` have for an operation, else the plain one: operands and
-/// fields. Parse hooks refer to it as long as the program runs, and so `rows`
-/// must last.
+/// The form of an operation in `rows`, or else the common one: operands and
+/// fields. Parse hooks keep a reference to it as long as the program runs, so
+/// `rows` must live that long.
 const Form &findForm(llvm::ArrayRef<FormRow> rows, llvm::StringRef name);
 
-/// `DEFAULT`, `7`, `true`, `[0, 1]`, `[b, 0, f]`, `[[1, 1], [0, 0]]`, or any
-/// attribute. Numbers are i64, words strings.
+/// Parses `DEFAULT`, `7`, `true`, `[0, 1]`, `[b, 0, f]`, `[[1, 1], [0, 0]]`, or
+/// any attribute. Numbers become i64, words become strings.
 mlir::ParseResult parseValue(mlir::OpAsmParser &parser, mlir::Attribute &value);
 
-/// Types in any of the short forms: those of `operands`, and of the results.
+/// Parses types in any of the short forms: those of `operands`, and of the
+/// results.
 mlir::ParseResult parseTypes(mlir::OpAsmParser &parser,
                              mlir::OperationState &state,
                              llvm::ArrayRef<Operand> operands);
 
-/// An attribute dictionary and types.
+/// Parses an attribute dictionary and types.
 mlir::ParseResult parseTail(mlir::OpAsmParser &parser,
                             mlir::OperationState &state,
                             llvm::ArrayRef<Operand> operands);
 
-/// Operands and fields, an attribute dictionary, types.
+/// Parses operands and fields, an attribute dictionary, and types.
 mlir::ParseResult parseFields(mlir::OpAsmParser &parser,
                               mlir::OperationState &state);
 
-/// Makes the attributes read so far properties if they are the operation's own.
+/// Turns the inherent attributes among those read so far into properties.
 void setProperties(mlir::OperationState &state);
 
-/// The attribute that `key = ` of operation `name` stands for.
+/// The attribute that `key = ` denotes for operation `name`.
 llvm::StringRef getFieldAttribute(llvm::StringRef name, llvm::StringRef key);
 
-/// The form of `name` if it has one of its own; else parseFields. A reference,
-/// since a hook of the parser keeps no more than one.
+/// The form of `name` if it has its own; else parseFields. Returns a reference,
+/// since the parser's hook can hold only that.
 const Form &getForm(llvm::StringRef name);
 
-/// A dialect that reads text: all its operations, types and attributes.
+/// A dialect whose operations, types and attributes are only read as text.
 class ReaderDialect : public mlir::Dialect {
 public:
   ReaderDialect(llvm::StringRef name, mlir::MLIRContext *context,
@@ -74,7 +75,7 @@ protected:
   mlir::Type parseType(mlir::DialectAsmParser &parser) const override;
   mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser,
                                  mlir::Type type) const override;
-  /// What the attribute `text` says; null keeps it as text.
+  /// The attribute that `text` denotes; if null, it is kept as text.
   virtual mlir::Attribute read(llvm::StringRef text) const = 0;
 };
 

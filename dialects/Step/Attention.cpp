@@ -12,7 +12,8 @@ using namespace mlir;
 using namespace tp::step;
 using tp::ErrorCode;
 
-/// Whether rows of features are whole pieces of memory, each at its multiple.
+/// Returns true if rows of features are contiguous and aligned to
+/// kFeatureBytes.
 static bool hasWholeFeatures(MemRefType type) {
   Strides layout(type);
   int64_t bytes = getElementBytes(type.getElementType());
@@ -28,7 +29,7 @@ unsigned AttentionOp::getFirstWritten() {
   return getODSOperandIndexAndLength(6).first; // the output
 }
 
-/// Query, key and value.
+/// Verifies query, key and value.
 static LogicalResult verifyRows(AttentionOpInterface op) {
   MemRefType query = op.getQuery().getType(), key = op.getKey().getType(),
              value = op.getValue().getType();
@@ -46,8 +47,9 @@ static LogicalResult verifyRows(AttentionOpInterface op) {
   return success();
 }
 
-/// What hides keys, the scale, and how large and how aligned operands are:
-/// `features` are those with rows of features, `rows` how many there are.
+/// Verifies the operands that mask keys, the scale, and the size and alignment
+/// of operands: `features` are those with rows of features, `rows` their
+/// numbers of rows.
 static LogicalResult verifyOptions(AttentionOpInterface op,
                                    ArrayRef<MemRefType> features,
                                    ArrayRef<int64_t> rows) {
@@ -93,7 +95,7 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
   return success();
 }
 
-/// A value per query row.
+/// Returns true if the buffer has one value per query row.
 static bool isRowValue(AttentionOpInterface op, Value buffer) {
   MemRefType type = bufferTypeOf(buffer);
   return type.getElementType().isF32() &&
@@ -132,7 +134,7 @@ LogicalResult AttentionOp::verify() {
       ArrayRef(result).drop_back());
 }
 
-/// The outputs of a gradient are of these operands.
+/// Verifies a gradient op whose outputs have the types of the paired operands.
 template <typename OpT>
 static LogicalResult verifyGradient(OpT op,
                                     ArrayRef<std::pair<Value, Value>> outputs) {

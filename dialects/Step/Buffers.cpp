@@ -89,7 +89,7 @@ LogicalResult ConstantOp::verify() {
   return success();
 }
 
-/// Whether a buffer is an input of its program that stays as it is.
+/// Returns true if a buffer is an input of its program that is never written.
 static bool isConstantInput(ProgramOp program, Value buffer) {
   auto argument = dyn_cast<BlockArgument>(buffer);
   if (!argument || argument.getOwner() != &program.getBody().front() ||
@@ -129,8 +129,8 @@ LogicalResult BundleOp::verify() {
   return success();
 }
 
-/// The size of an axis of the mesh of the program around `op`; none, with an
-/// error at `op`, if there is no such axis.
+/// The size of an axis of the enclosing program's mesh; fails, with an error at
+/// `op`, if there is no such axis.
 static FailureOr<int64_t> getAxisSize(Operation *op,
                                       tp::spmd::AxisRefAttr axis) {
   auto program = op->getParentOfType<ProgramOp>();

@@ -47,7 +47,7 @@ bool tp::step::isBuffer(Type type) {
   int64_t offset;
   if (!memref || !memref.hasStaticShape())
     return false;
-  // Of a tensor without elements, MLIR knows no strides.
+  // MLIR computes no strides for a tensor without elements.
   if (memref.getNumElements() == 0)
     return memref.getLayout().isIdentity();
   if (failed(memref.getStridesAndOffset(strides, offset)))

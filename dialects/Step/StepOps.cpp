@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What steps demand of their operands.
+// The constraints of steps on their operands.
 
 #include "dialects/OpError.h"
 #include "tpopt/Dialect/Step/Step.h"
@@ -99,7 +99,7 @@ LogicalResult FillOp::verify() {
   return success();
 }
 
-/// Of both forms of a product.
+/// Verifies a product in either form.
 template <typename Op> static LogicalResult verifyProduct(Op op) {
   constexpr unsigned row = kNumBatchDims, column = row + 1, rank = row + 2;
   MemRefType a = bufferTypeOf(op.getA()), b = bufferTypeOf(op.getB()),
@@ -154,7 +154,7 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
 
 LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
 
-/// Of a valid product, in either form.
+/// Returns true if a valid product, in either form, has few rows.
 template <typename Op> static bool isSkinny(Op op) {
   ArrayRef<int64_t> shape = bufferTypeOf(op.getC()).getShape();
   return shape[kNumBatchDims] <= kMaxSkinnyRows &&
@@ -317,8 +317,8 @@ bool tp::step::isControlOp(Operation *op) {
   return isa<LoopOp, WhileOp, IfOp, ChooseOp>(op);
 }
 
-/// The buffers from outside that the steps of a way write; none if the way has
-/// a step that a choice may not have.
+/// The outer buffers that the steps of a branch write; nullopt if the branch
+/// has a step that is not allowed in a choice.
 static std::optional<llvm::SetVector<Value>> findWritten(Region &way) {
   llvm::SetVector<Value> written;
   for (Operation &op : way.front()) {
@@ -535,7 +535,8 @@ LogicalResult TogetherOp::verify() {
   return success();
 }
 
-/// Shared by load and store; `shape` is what a buffer without indices has.
+/// Shared by load and store; `shape` is the shape that a buffer without indices
+/// must have.
 static LogicalResult verifyAccess(Operation *op, Value buffer,
                                   ValueRange indices, bool isWrite) {
   auto rows = cast<RowsOp>(op->getParentOp());

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The attributes of ours that ops, functions and modules carry.
+// The project's own attributes on ops, functions and modules.
 
 #include "dialects/OpError.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -129,7 +129,7 @@ static LogicalResult verifyJoin(JoinAttr join, ArrayRef<int64_t> weight,
       diagnostic << "part " << index << ": ";
       return diagnostic;
     };
-    // Only in `dim` is its size its own.
+    // The part has its own size only in dimension `dim`.
     ArrayRef<int64_t> view = part.getView(), order = part.getPermutation();
     if (dim < int64_t(order.size()) && order[dim] >= 0 &&
         order[dim] < int64_t(view.size()))
@@ -156,8 +156,8 @@ LogicalResult tp::verifySource(Attribute source, ArrayRef<int64_t> shape,
   return error() << "expects #tp.source<..> or #tp.join<..>, got " << source;
 }
 
-/// The dimension along which a result is a slice of its tensor; none if its
-/// source says anything else.
+/// The dimension along which a result is a slice of its tensor; nullopt if its
+/// source has any other form.
 static std::optional<unsigned> getPartDim(SourceAttr source,
                                           ArrayRef<int64_t> shape) {
   if (!source || source.getStored().size() != shape.size() ||
@@ -244,7 +244,7 @@ struct Annotation {
 
 } // namespace
 
-/// What the dialect declares as `Helper` in TPBase.td.
+/// Makes an entry for an attribute that TPBase.td declares as `Helper`.
 template <typename Helper>
 static constexpr Annotation declare(unsigned places, StringLiteral what) {
   using Type = decltype(std::declval<Helper &>().getAttr(nullptr));
@@ -297,10 +297,10 @@ static std::string describe(unsigned places) {
   return text;
 }
 
-/// What is this many letters from a name is probably meant to be it.
+/// A name within this edit distance of a known one is probably a typo.
 static constexpr unsigned kTypo = 2;
 
-/// The attribute of ours that is probably meant by `name`, if there is one.
+/// The known attribute that `name` is probably a typo of, or null.
 static const Annotation *findNearest(StringRef name) {
   const Annotation *nearest = nullptr;
   unsigned least = kTypo + 1;
@@ -315,9 +315,9 @@ static const Annotation *findNearest(StringRef name) {
   return nearest;
 }
 
-/// The attribute of ours that `name` is meant to be; an error unless it is one
-/// that may be at `place`. Every op is verified after every pass, so this must
-/// be fast where all is right.
+/// Looks up the known attribute `name`; emits an error unless it may be at
+/// `place`. Every op is verified after every pass, so this must be fast for
+/// valid programs.
 static FailureOr<const Annotation *> verifyPlace(Location at, StringAttr name,
                                                  Place place) {
   const Annotation *known =
@@ -339,7 +339,8 @@ static FailureOr<const Annotation *> verifyPlace(Location at, StringAttr name,
                        << describe(place);
 }
 
-/// What the type of an attribute on an op, a function or a module leaves open.
+/// Checks the constraints on an attribute of an op, a function or a module that
+/// its type does not imply.
 static bool isWellFormed(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (name == kCountedAttr)
@@ -377,7 +378,7 @@ static bool isWellFormed(Operation *op, NamedAttribute attribute) {
   return true;
 }
 
-/// Checks the `tp.role` of what is at one of `places`.
+/// Checks the `tp.role` of an argument, result or op at `place`.
 static LogicalResult verifyRole(Attribute attribute, Place place,
                                 function_ref<InFlightDiagnostic()> error) {
   auto role = dyn_cast<StringAttr>(attribute);
@@ -407,7 +408,7 @@ static LogicalResult verifyRole(Attribute attribute, Place place,
   return diagnostic;
 }
 
-/// The shardings in a record are some of the module's mesh.
+/// Checks that the shardings in a record are valid for the module's mesh.
 static LogicalResult verifyShardings(Operation *op, Attribute record) {
   auto isRight = [&](spmd::ShardingAttr sharding) {
     return succeeded(spmd::verifySharding(op, sharding,
@@ -478,7 +479,8 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (attribute.getName() == kSourceAttr) {
     if (!tensor)
       return error() << "belongs to a ranked tensor, not to " << type;
-    // A local type is that of one device's part, a source describes the whole.
+    // A local type is one device's part, while a source describes the whole
+    // tensor.
     auto local = dyn_cast_if_present<spmd::LocalAttr>(tensor.getEncoding());
     return verifySource(attribute.getValue(),
                         local ? local.getGlobal() : tensor.getShape(), error);
@@ -496,7 +498,8 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   return success();
 }
 
-/// Checks the `tp.source`s of all results, once: at the first that has one.
+/// Checks the `tp.source` attributes of all results together, when called for
+/// the first result that has one.
 static LogicalResult verifyResultSources(FunctionOpInterface function,
                                          unsigned index) {
   SmallVector<ResultPart> results;
@@ -538,7 +541,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   if (attribute.getName() == kRoleAttr) {
     if (failed(verifyRole(attribute.getValue(), kResult, error)))
       return failure();
-    // It is one storage.
+    // Both are the same storage, so their roles must agree.
     auto function = cast<FunctionOpInterface>(op);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr);

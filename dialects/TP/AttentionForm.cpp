@@ -125,7 +125,7 @@ Value tp::getLocalOffset(AttentionOpInterface op, spmd::Localizer &localizer,
     return begin ? begin : offset;
   OpBuilder &builder = localizer.getBuilder();
   Emitter emit(builder, op.getLoc());
-  // Where a block begins may not fit into the type of an offset that does.
+  // The beginning of a block may not fit into the type of the offset.
   auto given = cast<IntegerType>(typeOf(offset).getElementType());
   bool isWide = given.isSignless() && given.getWidth() >= 32;
   Type sum = isWide ? Type(given) : builder.getI64Type();
@@ -155,7 +155,7 @@ Value AttentionForm::getScores() {
       scores, emit.constant(op.getScale().convertToDouble(), scores));
 }
 
-/// Of the queries, over [b,s,t].
+/// The positions of the queries, over [b,s,t].
 Value AttentionForm::getPositions(ArrayRef<int64_t> plane) {
   Value position = emit.iota(1, plane, i32);
   Value offset = op.getOffset();

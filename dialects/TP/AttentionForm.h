@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What attention and its gradients have in common.
+// The common parts of attention and its gradients.
 
 #ifndef TPOPT_DIALECTS_TP_ATTENTIONFORM_H
 #define TPOPT_DIALECTS_TP_ATTENTIONFORM_H
@@ -10,48 +10,49 @@
 
 namespace tp {
 
-/// The errors that query, key and value do not fit each other, or that what
-/// hides keys does not fit them. `also` are further operands or results of a
-/// value per query row and feature e.
+/// Emits errors if query, key and value do not fit each other, or if the
+/// operands that mask keys do not fit them. `also` are further operands or
+/// results with a value per query row and feature e.
 mlir::LogicalResult verifyAttention(AttentionOpInterface op,
                                     llvm::ArrayRef<mlir::Value> also);
-/// The error that a value per query row, such as a log-sum-exp, is not
+/// Emits an error unless a value per query row, such as a log-sum-exp, is
 /// [b,s,k,g] in the type that attention computes in.
 mlir::LogicalResult verifyRowValue(AttentionOpInterface op, mlir::Value value,
                                    llvm::StringRef name);
-/// The type of such a value.
+/// The type of a value per query row.
 mlir::RankedTensorType getRowType(AttentionOpInterface op);
 
-/// The sharding rule with `operands` and `results` around what the offset, the
-/// lengths and the mask add.
+/// The sharding rule, with `operands` before and `results` after the terms of
+/// the offset, the lengths and the mask.
 ShardingRule getAttentionRule(AttentionOpInterface op, llvm::StringRef operands,
                               llvm::StringRef results);
 
-/// Floating point operations, where every pair of a query row and a key takes
-/// `products` of these over d and e.
+/// The number of floating point operations if every pair of a query row and a
+/// key takes `overD` products over d and `overE` over e.
 double getAttentionFlops(AttentionOpInterface op, llvm::ArrayRef<int64_t> sizes,
                          int64_t overD, int64_t overE);
 
-/// The offset for a device that has a block of the queries, which count from
-/// where that begins; `offset` is the device's own. Null if it is 0.
+/// The offset for a device that has a block of the queries, which are counted
+/// from the beginning of that block; `offset` is the device's own offset
+/// operand. Null if it is 0.
 mlir::Value getLocalOffset(AttentionOpInterface op, spmd::Localizer &localizer,
                            mlir::Value offset);
 
-/// What decompositions are made of, over [b,k,g,s,t].
+/// The building blocks of decompositions, over [b,k,g,s,t].
 class AttentionForm {
 public:
   AttentionForm(mlir::OpBuilder &builder, AttentionOpInterface op);
 
   /// Query-key products times the scale.
   mlir::Value getScores();
-  /// Which of `scores` are visible; null if all are.
+  /// A mask of the visible `scores`; null if all are visible.
   mlir::Value getVisible(mlir::Value scores);
   /// A value per query row [b,s,k,g], repeated for all keys.
   mlir::Value repeat(mlir::Value rows);
-  /// Rounded to what products of weights and `like` are taken in: 16 bits where
-  /// values have so many, as models' own code does.
+  /// Rounds weights to the type in which they are multiplied by `like`: 16 bits
+  /// if `like` has 16 bits, as in models' own code.
   mlir::Value round(mlir::Value weights, mlir::Value like);
-  /// `like` as such a product reads it.
+  /// Converts `like` to the type in which such a product reads it.
   mlir::Value getFactor(mlir::Value like);
 
   Emitter emit;

@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The gradients of attention, from the log-sum-exp of each row: the weights are
-// computed again and never kept (FlashAttention-2, arXiv:2307.08691).
+// recomputed and never stored (FlashAttention-2, arXiv:2307.08691).
 
 #include "AttentionForm.h"
 
@@ -18,7 +18,7 @@ using namespace tp;
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
-/// `op` with its log-sum-exp; it is built anew if it has none.
+/// `op` with its log-sum-exp; rebuilds the op if it has none.
 static AttentionOp getWithLogSumExp(AttentionOp op, ReverseMode &reverse) {
   if (op.getLogsumexp())
     return op;
@@ -39,8 +39,8 @@ LogicalResult AttentionOp::addGradients(ReverseMode &reverse) {
       getLogsumexp() ? reverse.getGradient(getLogsumexp()) : Value();
   AttentionOp whole = getWithLogSumExp(*this, reverse);
   Emitter emit = reverse.getEmitter();
-  // A weight's part in the log-sum-exp is the weight: its gradient is
-  // subtracted from where delta is.
+  // The derivative of the log-sum-exp by a score is the weight, so its gradient
+  // is subtracted from delta.
   Type wide = typeOf(whole.getLogsumexp()).getElementType();
   Value delta =
       emit.reduce(ReductionKind::Sum,
@@ -70,7 +70,7 @@ LogicalResult AttentionOp::addGradients(ReverseMode &reverse) {
 }
 
 //===----------------------------------------------------------------------===//
-// What both gradients have in common
+// Common parts of both gradients
 //===----------------------------------------------------------------------===//
 
 template <typename OpT> static LogicalResult verifyGradient(OpT op) {
@@ -80,8 +80,9 @@ template <typename OpT> static LogicalResult verifyGradient(OpT op) {
   return verifyRowValue(op, op.getDelta(), "delta");
 }
 
-/// The error that a result has not the type of the operand that it is the
-/// gradient by. On a device it may be an addend, and the operand is none.
+/// Emits an error unless a gradient has the type of its operand. Their
+/// encodings may differ: on a device the gradient may be an addend while the
+/// operand is not.
 static LogicalResult verifyLike(Operation *op, Value result, Value operand,
                                 StringRef name) {
   RankedTensorType type = typeOf(result), wanted = typeOf(operand);
@@ -117,7 +118,7 @@ static SmallVector<Value> localizeGradient(OpT op, spmd::Localizer &localizer,
 
 namespace {
 
-/// The weights, computed again, and the gradients by the scores, both over
+/// The recomputed weights, and the gradients by the scores, both over
 /// [b,k,g,s,t].
 struct Slopes {
   template <typename OpT> Slopes(AttentionForm &form, OpT op);
@@ -218,7 +219,8 @@ SmallVector<Value> AttentionKeyValueGradientOp::decompose(OpBuilder &builder) {
 FailureOr<SmallVector<Value>>
 AttentionKeyValueGradientOp::localize(spmd::Localizer &localizer,
                                       ValueRange operands) {
-  // Rows that pad a block add nothing: all that is of a row is zero there.
+  // Rows that pad a block must add nothing: all values of such a row are set to
+  // zero.
   auto masked = llvm::to_vector(operands);
   for (auto [value, local] : llvm::zip(getOperands(), masked))
     if (value == getQuery() || value == getGradient() ||

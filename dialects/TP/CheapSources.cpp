@@ -37,7 +37,7 @@ void tp::splitSources(Region &region) {
     builder.setInsertionPointAfter(source);
     SmallVector<OpOperand *> uses = llvm::to_vector(
         llvm::map_range(value.getUses(), [](OpOperand &use) { return &use; }));
-    // Uses are listed last first; the original stays with the first one.
+    // Uses are listed in reverse order; the first use keeps the original.
     Operation *first = uses.back()->getOwner();
     llvm::DenseMap<Operation *, Value> shared;
     for (OpOperand *use : ArrayRef(uses).drop_back()) {
@@ -57,7 +57,7 @@ void tp::splitSources(Region &region) {
 
 namespace {
 
-/// Two sources are equal if they are copies of each other in one block.
+/// Sources are equal if they are copies of each other in one block.
 struct SourceInfo : EqualOps {
   static bool isEqual(const Operation *a, const Operation *b) {
     return EqualOps::isEqual(a, b) &&

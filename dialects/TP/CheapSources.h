@@ -4,10 +4,10 @@
 /// \file Cheap sources: splat constants and iotas, which every device can make
 /// in any layout without communication.
 ///
-/// Front ends share them: one zero may start all the accumulators of a
-/// training step. Sharing means nothing there, but to propagation and to the
-/// planner a shared value is a bond between its users. So each user gets a
-/// source of its own before they run, and what is equal in the end is merged:
+/// Front ends share them: one zero may start all the accumulators of a training
+/// step. Such sharing has no meaning, but for propagation and the planner a
+/// shared value ties its users together. So each user gets its own source
+/// before they run, and equal sources are merged afterwards:
 ///
 ///     splitSources(function.getFunctionBody());  // 1 constant, 3 uses
 ///     ...                                        // 3 constants, 1 use each
@@ -22,19 +22,19 @@
 
 namespace tp {
 
-/// Whether `op` is a cheap source.
+/// Returns true if `op` is a cheap source.
 bool isCheapSource(mlir::Operation *op);
 
-/// Gives every user of a cheap source in `region`, and in the regions in it, a
-/// copy of its own, after the original; loops, branches and returns get one for
-/// each use, as each is another value there. An op that takes one value twice
-/// keeps that: what it means may depend on it, and so equal sources are merged
-/// first. A source with a sharding stays
-/// shared: somebody asked for that one value.
+/// Gives every user of a cheap source in `region`, including nested regions,
+/// its own copy after the original. Loops, branches and returns get a copy for
+/// each use, as each use is a different value there. Other ops that take a
+/// value twice still do so afterwards, as their meaning may depend on it; for
+/// the same reason equal sources are merged first. A source with a sharding
+/// stays shared, as the annotation is about that one value.
 void splitSources(mlir::Region &region);
 
-/// Merges the cheap sources of a block that have equal attributes, the sharding
-/// among them, into the first. Returns how many are gone.
+/// Merges cheap sources of a block with equal attributes, including their
+/// shardings, into the first one. Returns the number of removed sources.
 unsigned mergeSources(mlir::Region &region);
 
 } // namespace tp

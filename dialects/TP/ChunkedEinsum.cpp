@@ -1,18 +1,20 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Products whose blocks travel while others are multiplied.
+// Products whose blocks are sent while others are multiplied.
 //
-// Four devices hold x cut in rows and want all rows of x w. Each multiplies its
-// own rows first; meanwhile those of the next device arrive:
+// Four devices hold x sharded by rows, and all rows of x w are wanted on each
+// device. Each multiplies its own rows first; meanwhile those of the next
+// device arrive:
 //
 //     device 1    multiplies  x1 w    x2 w    x3 w    x0 w
 //                 receives    x2      x3      x0
 //
-// Blocks come from their owners, and go to them, so that each link of a ring
-// carries as much in one direction as in the other; the nearest come first,
-// from either side in turn. The other way round, where products are addends
-// that each device wants its own rows of, what others want is multiplied first.
+// Blocks travel directly between their owners and the devices that need them,
+// and each link of a ring carries as much in one direction as in the other; the
+// nearest blocks come first, from both sides in turn. In the opposite case,
+// where products are addends and each device wants the sums of its own rows,
+// the rows for other devices are multiplied first.
 //
 // After Wang et al., Overlap Communication with Dependent Computation via
 // Decomposition in Large Deep Learning Models, ASPLOS 2023.
@@ -28,13 +30,14 @@ using namespace mlir;
 using namespace tp;
 
 //===----------------------------------------------------------------------===//
-// What both have in common
+// Common parts
 //===----------------------------------------------------------------------===//
 
-/// The axes that the blocks of a dimension of `size` travel along. The
-/// dimension is cut by `cut` on one side of the exchange, and by `whole`, the
-/// first of these axes, on the other; blocks travel along the rest. None if
-/// `cut` does not begin with `whole`, or if the blocks differ in size.
+/// The axes along which the blocks of a dimension of `size` are sent. The
+/// dimension is sharded along `cut` on one side of the exchange, and along
+/// `whole`, the first of these axes, on the other; blocks are sent along the
+/// rest. Returns nullopt if `cut` does not begin with `whole`, or if the blocks
+/// differ in size.
 static std::optional<AxisList> getTravel(const AxisList &cut,
                                          const AxisList &whole, int64_t size,
                                          int64_t pieces) {
@@ -49,8 +52,8 @@ static std::optional<AxisList> getTravel(const AxisList &cut,
   return travel;
 }
 
-/// The distances that blocks travel, in places modulo their number: 1, -1, 2,
-/// -2 and so on.
+/// The distances over which blocks are sent, modulo the number of positions: 1,
+/// -1, 2, -2 and so on.
 static SmallVector<int64_t> getDistances(int64_t places) {
   SmallVector<int64_t> distances;
   for (int64_t near = 1; near <= places / 2; ++near) {
@@ -74,7 +77,7 @@ static double getBytes(RankedTensorType type, ArrayRef<int64_t> shape) {
 }
 
 namespace {
-/// Builds what devices do along the axes that blocks travel.
+/// Builds the code of a device for the axes along which blocks are sent.
 class ChunkBuilder {
 public:
   ChunkBuilder(spmd::Localizer &localizer, Location loc, AxisList axes,
@@ -84,8 +87,8 @@ public:
         axes(spmd::toAttr(builder.getContext(), localizer.getMesh(), axes)),
         places(getSize(axes)), pieces(pieces) {}
 
-  /// `factor`, whose letters are `term`, with zeros in the padding of the
-  /// dimensions that are summed: those that the result, `kept`, lacks.
+  /// `factor`, whose letters are `term`, with zeros in the padding of summed
+  /// dimensions, that is, those whose letters are not in `kept`, the result.
   static Value mask(spmd::Localizer &localizer, Value factor, StringRef term,
                     StringRef kept) {
     SmallVector<int64_t> dims;
@@ -110,9 +113,10 @@ public:
     return parts.size() == 1 ? parts.front() : emit.concat(parts, dim);
   }
 
-  /// The value of the device `by` places before this one.
+  /// The value of the device `by` positions earlier.
   Value shift(Value value, int64_t by) {
-    // What travels is no longer a local part of the value in its encoding.
+    // A value that is sent is no longer the local part that its encoding
+    // describes.
     RankedTensorType type = typeOf(value);
     if (type.getEncoding())
       value = ReshapeOp::create(
@@ -173,7 +177,7 @@ int64_t GatherEinsumOp::getGatheredDim(unsigned i) {
   return getTerms(*this, i).result.find(getInputTerm(i)[getDim()]);
 }
 
-/// Operands of product `i` in the order of its equation.
+/// The operands of product `i` in the order of its equation.
 static std::pair<Value, Value> inOrder(GatherEinsumOp op, unsigned i,
                                        Value input, Value other) {
   return op.getSides()[i] == 0 ? std::pair(input, other)
@@ -261,7 +265,8 @@ double GatherEinsumOp::getFlops(ArrayRef<int64_t> sizes) {
   unsigned count = getOthers().size();
   double flops = 0;
   for (unsigned i = 0; i < count; ++i) {
-    // Each factor of a product once; the rows that are gathered are its own.
+    // Each factor of a product is counted once. A product has the gathered rows
+    // in place of the input's own rows.
     llvm::SmallDenseSet<unsigned> factors;
     auto add = [&](const TensorFactors &tensor) {
       for (const DimFactors &dim : tensor)
@@ -340,7 +345,7 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
     return build.contract(cast<StringAttr>(getEquations()[i]).getValue(), lhs,
                           rhs, typeOf(getResult(i)).getElementType());
   };
-  // Block k comes from the device k places after this one.
+  // Block k comes from the device k positions later.
   std::vector<SmallVector<Value>> products(count);
   for (auto &list : products)
     list.resize(build.places);
@@ -434,7 +439,7 @@ ShardingRule EinsumScatterOp::getShardingRule() {
   add(1, terms.rhs, getRhs());
   add(2, terms.result, getResult());
   ShardingRule rule = builder.build();
-  // The op itself adds what the devices have of sums.
+  // The op itself adds up the partial sums of the devices.
   for (Factor &factor : rule.factors)
     if (factor.kind == FactorKind::Reduction)
       factor.kind = FactorKind::PassThrough;
@@ -442,7 +447,8 @@ ShardingRule EinsumScatterOp::getShardingRule() {
 }
 
 double EinsumScatterOp::getFlops(ArrayRef<int64_t> sizes) {
-  // All factors but the result's own rows, of which a device has a part.
+  // Multiply all factors except the result's rows, of which a device has a
+  // part.
   ShardingRule rule = getShardingRule();
   unsigned own = rule.results[0][getDim()].front();
   double volume = 2;
@@ -456,8 +462,8 @@ SmallVector<Value> EinsumScatterOp::decompose(OpBuilder &builder) {
                            getLhs(), getRhs())};
 }
 
-/// The axes along which summed letters are cut; none if those of both operands
-/// are not the same.
+/// The axes along which summed letters are sharded; nullopt if they are not the
+/// same for both operands.
 static std::optional<AxisList> getSummedAxes(EinsumScatterOp op,
                                              const TensorSharding &lhs,
                                              const TensorSharding &rhs) {
@@ -519,8 +525,8 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
     return build.contract(getEquation(), side == 0 ? rows : factors[0],
                           side == 0 ? factors[1] : rows, element);
   };
-  // Addend k comes from the device k places after this one. The stack has them
-  // in the order of places, and they are added in that order.
+  // Addend k comes from the device k positions later. The stack holds them in
+  // the order of positions, and they are added in that order.
   SmallVector<Value> addends(build.places);
   for (int64_t distance : getDistances(build.places)) {
     Value rows = build.getBlock(factors[side], from, distance);

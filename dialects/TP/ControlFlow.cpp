@@ -9,13 +9,14 @@
 using namespace mlir;
 using namespace tp;
 
-/// Verifiers run before the region's own: the block may be empty.
+/// The op's verifier runs before the region is verified: the block may be
+/// empty.
 static YieldOp getYield(Region &region) {
   Block &block = region.front();
   return block.empty() ? YieldOp() : dyn_cast<YieldOp>(&block.back());
 }
 
-/// The terminator of `region` yields exactly `types`.
+/// Checks that the terminator of `region` yields exactly `types`.
 static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
                                  StringRef what) {
   YieldOp yield = getYield(region);
@@ -30,7 +31,8 @@ static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
   return success();
 }
 
-/// A scalar integer of `width`; behind Localize its type says that it is whole.
+/// Returns true for a scalar integer of `width`. After Localize, its encoding
+/// says that it is replicated.
 static bool isScalar(Type type, unsigned width) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getRank() == 0 &&

@@ -3,9 +3,9 @@
 
 // The gradients of loops and conditionals.
 //
-// The gradient of a loop is a loop that counts down. What it needs of an
-// iteration is either cheap, and computed again, or it was saved by the forward
-// loop, in a stack with an entry for each iteration:
+// The gradient of a loop is a loop that counts down. The values of an iteration
+// that it needs are either cheap, and recomputed, or saved by the forward loop
+// in a stack with an entry for each iteration:
 //
 //     %y = tp.for 3 (%x) {                %y, %s = tp.for 3 (%x, %zeros) {
 //     ^bb0(%i, %h):                       ^bb0(%i, %h, %stack):
@@ -32,7 +32,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// Operands of `op`, and what its regions use from outside.
+/// The operands of `op`, and the outer values that its regions use.
 static SmallVector<Value> getUsedValues(Operation *op) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(op->getRegions(), used);
@@ -40,8 +40,8 @@ static SmallVector<Value> getUsedValues(Operation *op) {
   return used.takeVector();
 }
 
-/// Whether an op is better computed again than saved: it moves data, or goes
-/// through its operands once.
+/// Returns true if it is better to recompute an op than to save its result: it
+/// moves data, or reads its operands once.
 static bool isCheap(Operation *op) {
   if (op->hasTrait<Elementwise>())
     return true;
@@ -106,11 +106,12 @@ private:
   void finishBackward();
 
   Value getYielded(unsigned i) { return body.getTerminator()->getOperand(i); }
-  /// Whether the loop hands on its argument i as it is.
+  /// Returns true if the loop passes on its argument i unchanged.
   bool isInvariant(unsigned i) {
     return getYielded(i) == op.getRegionIterArgs()[i];
   }
-  /// What an iteration writes to a stack, or reads: entry `at` of it.
+  /// The start indices of entry `at` of a stack, which an iteration reads or
+  /// writes.
   SmallVector<Value> getPlace(Emitter emit, Value at, Value stack) {
     SmallVector<Value> starts(typeOf(stack).getRank());
     starts[0] = at;
@@ -124,17 +125,19 @@ private:
   int64_t count;
   Block &body;
 
-  /// The carried values that depend on a value whose gradient is wanted, and of
-  /// these the ones that the loss depends on: they have gradients.
+  /// Flags of carried values: `active` ones depend on a value whose gradient is
+  /// wanted; `carried` ones are active, and the loss depends on them, so that
+  /// they have gradients.
   SmallVector<bool> active, carried;
   /// Values from outside that have gradients.
   SmallVector<Value> captured;
 
-  /// The loop back. Its block has, in this order: the counter of the forward
-  /// iteration, that iteration's ops, what it yields, and the gradients.
+  /// The backward loop. Its block has, in this order: the counter of the
+  /// forward iteration, that iteration's ops, the values that it yields, and
+  /// the gradients.
   ForOp backward;
   Value at;
-  /// Stand for the carried values of the iteration.
+  /// Placeholders for the carried values of the iteration.
   SmallVector<BlockArgument> entering;
   YieldOp yielded;
   SmallVector<Operation *> iteration;
@@ -162,7 +165,7 @@ void LoopGradient::findActive() {
   }
 }
 
-/// Follows the loss from what the loop yields back to its arguments.
+/// Follows the loss from the yielded values back to the loop's arguments.
 void LoopGradient::findCarried() {
   ReverseMode inner = reverse.getInner(reverse.getBuilder());
   for (auto [i, arg] : llvm::enumerate(op.getRegionIterArgs()))
@@ -248,7 +251,7 @@ LogicalResult LoopGradient::fillBackward() {
     results.push_back(inner.getGradient(value));
   YieldOp::create(inside, op.getLoc(), results);
   inner.finish();
-  // Loops of the iteration save more by now.
+  // Nested loops of the iteration have been changed to save more values.
   iteration.clear();
   Operation *start = at.getDefiningOp();
   for (auto it = std::next(start->getIterator()); it != yielded->getIterator();
@@ -264,7 +267,7 @@ void LoopGradient::chooseSaved() {
   Block &block = backward.getBody().front();
   for (auto it = std::next(yielded->getIterator()); it != block.end(); ++it)
     needed.insert_range(getUsedValues(&*it));
-  // What does not change is not saved for every iteration.
+  // Invariant values are not saved for every iteration.
   DenseSet<Value> varying;
   varying.insert(at);
   for (auto [i, arg] : llvm::enumerate(entering))
@@ -359,7 +362,7 @@ void LoopGradient::loadSaved() {
 }
 
 void LoopGradient::finishBackward() {
-  // Those of values from outside have in them what there was.
+  // Gradients of outer values include the contributions from before the loop.
   ResultRange results = backward.getResults();
   for (auto [value, gradient] :
        llvm::zip_equal(captured, results.take_back(captured.size())))
@@ -383,8 +386,8 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
   getUsedValuesDefinedAbove(getBranches(), outside);
   outside.remove_if([&](Value value) { return !reverse.isWanted(value); });
 
-  // Each branch computes its forward ops again, and then the gradients of the
-  // values from outside, with what there was of them.
+  // Each branch recomputes its forward ops, and then adds to the gradients that
+  // outer values have so far.
   SmallVector<std::unique_ptr<Region>> regions;
   SmallVector<SmallVector<Value>> gradients;
   for (Region &branch : getBranches()) {
@@ -412,7 +415,7 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
       own.push_back(inner.getGradient(value));
   }
 
-  // Those that some branch adds to.
+  // The gradients to which some branch adds.
   SmallVector<unsigned> changed;
   SmallVector<Type> types;
   for (unsigned i : llvm::seq<unsigned>(outside.size())) {

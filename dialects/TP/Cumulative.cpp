@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sums, maxima, minima and products of all elements up to each one.
+// Cumulative sums, maxima, minima and products along a dimension.
 
 #include "dialects/TP/Emitter.h"
 
@@ -38,7 +38,7 @@ ShardingRule CumulativeOp::getShardingRule() {
   return rule.build();
 }
 
-/// How often the distance doubles until it reaches over `length` places.
+/// The number of doublings until the distance spans `length` elements.
 static unsigned getDoublings(int64_t length) {
   return length < 2 ? 0 : llvm::Log2_64_Ceil(length);
 }
@@ -62,8 +62,8 @@ static Value combine(OpBuilder &builder, Location loc, ReductionKind kind,
   llvm_unreachable("covered switch");
 }
 
-/// After the step by `by` an element has the 2 * by elements up to it, so that
-/// all have all of them after as many steps as the length has bits.
+/// After the step with distance `by`, each element combines the last 2 * by
+/// elements up to it. So the number of steps is the logarithm of the length.
 SmallVector<Value> CumulativeOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   int64_t dim = getDim(), length = typeOf(getInput()).getDimSize(dim);
@@ -84,7 +84,7 @@ SmallVector<Value> CumulativeOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where the dimension is cut
+// Sharded dimensions
 //===----------------------------------------------------------------------===//
 
 std::optional<SmallVector<spmd::Exchange>>
@@ -106,8 +106,8 @@ CumulativeOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Builds the local form: each block by itself, the totals of all blocks before
-/// it, and the two combined.
+/// Builds the local form: the result of each block by itself, combined with the
+/// totals of all preceding blocks.
 class CumulativeLocalizer {
 public:
   CumulativeLocalizer(CumulativeOp op, spmd::Localizer &localizer)
@@ -119,7 +119,7 @@ public:
   Value run(Value input) {
     int64_t length = typeOf(op.getInput()).getDimSize(dim);
     BlockLayout layout{length, getSize(axes)};
-    // What comes before a block is whole; what comes after it may end in
+    // Blocks before a device's own are full; blocks after it may end in
     // padding.
     if (op.getReverse() && layout.isUneven())
       input = spmd::MaskOp::create(builder, loc, input.getType(), input,
@@ -137,25 +137,27 @@ private:
     return getReductionIdentity(op.getKind(), result.getElementType());
   }
 
-  /// The combined totals of all blocks before a device's own.
+  /// The combined totals of all blocks that precede the device's own.
   Value getBefore(Value own) {
     SmallVector<int64_t> starts(result.getRank(), 0);
     SmallVector<int64_t> strides(result.getRank(), 1);
     SmallVector<int64_t> shape(result.getShape());
     starts[dim] = op.getReverse() ? 0 : shape[dim] - 1;
     shape[dim] = 1;
-    // Nobody's part of anything, so that no encoding says of what.
+    // The total is not a part of a tensor, so it has no encoding.
     Value total = SliceOp::create(
         builder, loc, RankedTensorType::get(shape, result.getElementType()),
         own, starts, strides);
-    // As in a block, but that a device begins with what is before it.
+    // Same as for a block, except that each device starts with the total that
+    // precedes its own block.
     Value before = receive(total, 1);
     for (int64_t by = 1; by < getSize(axes) - 1; by *= 2)
       before = combine(builder, loc, op.getKind(), receive(before, by), before);
     return before;
   }
 
-  /// What the device `by` places before has; the identity where there is none.
+  /// The value of the device `by` positions earlier, or the identity if there
+  /// is none.
   Value receive(Value value, int64_t by) {
     const Mesh &mesh = localizer.getMesh();
     MLIRContext *context = builder.getContext();
@@ -180,7 +182,7 @@ private:
                        emit.splat(emit.constant(getIdentity()), shape));
   }
 
-  /// One row as often as the block has rows.
+  /// Repeats a row for each row of the block.
   Value repeat(Value row) {
     SmallVector<int64_t> shape, dims;
     for (auto [i, size] : llvm::enumerate(result.getShape()))

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Elements set apart along a dimension, also where it is cut: interior padding,
+// Spaces out elements along a dimension that may be sharded: interior padding,
 // and the gradient of a slice with a stride.
 
 #include "dialects/TP/Emitter.h"
@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace tp;
 using spmd::Linearity;
 
-/// The input's elements that the result has, and where; none of them, of size
-/// 0.
+/// The input elements that are in the result, and their positions; a piece of
+/// size 0 if there are none.
 static Piece getPiece(DilateOp op) {
   int64_t dim = op.getDim(), spacing = op.getSpacing(), low = op.getLow();
   int64_t length = op.getType().getDimSize(dim);
@@ -109,7 +109,7 @@ SmallVector<Value> DilateOp::decompose(OpBuilder &builder) {
   if (typeOf(x).getDimSize(dim) != piece.size)
     x = emit.slice(x, starts, shape);
   x = emitApart(emit, builder, getLoc(), x, getFill(), dim, getSpacing());
-  // What follows the last element may be too much, or not enough.
+  // After the last element there may be too many rows, or too few.
   int64_t room = length - piece.at;
   starts[dim] = 0;
   if (typeOf(x).getDimSize(dim) > room) {
@@ -123,10 +123,11 @@ SmallVector<Value> DilateOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where the dimension is cut
+// Sharded dimensions
 //===----------------------------------------------------------------------===//
 
-/// `from` devices cut the input along the dimension, and `to` the result.
+/// The window if the dimension is sharded over `from` devices in the input and
+/// `to` in the result.
 static std::optional<Window> getWindow(DilateOp op, int64_t from, int64_t to) {
   int64_t dim = op.getDim();
   return getWindow(BlockLayout{op.getInput().getType().getDimSize(dim), from},
@@ -159,7 +160,7 @@ DilateOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Sets the rows apart that a device's block needs, and cuts the block out.
+/// Spaces out the rows that a device's block needs, and slices the block.
 class DilateLocalizer {
 public:
   DilateLocalizer(DilateOp op, spmd::Localizer &localizer, ValueRange operands)
@@ -192,9 +193,9 @@ public:
   }
 
 private:
-  /// Rows around the input's become fill, where they are not: next to it the
-  /// gaps are, on devices that have some of its rows. What others have from the
-  /// strip means nothing.
+  /// Sets rows outside of the input's range to fill where needed: next to that
+  /// range, on devices that have some of its rows, the gaps are fill already.
+  /// On other devices, the rows of the strip are undefined.
   Value fillOutside(Value value) {
     Piece piece = getPiece(op);
     int64_t length = op.getType().getDimSize(dim), end = piece.getEnd();
@@ -204,7 +205,7 @@ private:
                     (length - 1) / block != (end - 1) / block;
     if (!isBefore && !isBehind)
       return value;
-    // Elements may be partial sums; places are not.
+    // Elements may be partial sums, but positions are not.
     TensorSharding sharding = localizer.getSharding(op.getResult());
     sharding.unreduced.clear();
     auto withElement = [&](Type element) {

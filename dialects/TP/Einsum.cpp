@@ -36,8 +36,8 @@ SmallVector<int64_t> EinsumTerms::inferShape(ArrayRef<int64_t> lhsShape,
   return shape;
 }
 
-/// Says what does not fit between an equation and the shapes of its tensors;
-/// empty if all does.
+/// Describes how an equation and the shapes of its tensors do not fit; empty if
+/// they fit.
 using EquationCheck = llvm::function_ref<std::string()>;
 
 static LogicalResult verifyContraction(Operation *op, StringRef equation,
@@ -88,7 +88,7 @@ LogicalResult tp::verifyEinsum(Operation *op, StringRef equation, Value lhs,
 }
 
 LogicalResult EinsumOp::verify() {
-  // There are many, and the rules of ops are remembered.
+  // There are many of these ops, so this uses the cache of sharding rules.
   return verifyContraction(*this, getEquation(), getLhs(), getRhs(),
                            getResult(), [&] {
                              std::string why;
@@ -213,7 +213,8 @@ ShardingRule ReduceOp::getShardingRule() {
   RuleBuilder rule(1, 1);
   for (auto [dim, size] : llvm::enumerate(typeOf(getInput()).getShape())) {
     bool reduced = llvm::is_contained(getDims(), int64_t(dim));
-    // Partial products have no state of their own: the factor is wanted whole.
+    // There is no reduction kind for partial products: the factor must be
+    // whole.
     FactorKind kind = reduced && getKind() == ReductionKind::Prod
                           ? FactorKind::Whole
                           : FactorKind::PassThrough;

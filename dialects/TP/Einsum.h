@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What ops that contract have in common.
+// The common parts of ops that contract.
 
 #ifndef TPOPT_DIALECTS_TP_EINSUM_H
 #define TPOPT_DIALECTS_TP_EINSUM_H
@@ -10,7 +10,7 @@
 
 namespace tp {
 
-/// Checks the constraints of tp.einsum for a product that `op` makes; errors
+/// Checks the constraints of tp.einsum for a product that `op` computes; errors
 /// are emitted at `op`.
 mlir::LogicalResult verifyEinsum(mlir::Operation *op, llvm::StringRef equation,
                                  mlir::Value lhs, mlir::Value rhs,

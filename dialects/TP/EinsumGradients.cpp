@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace tp;
 
 /// The gradient of `operand` of `c = einsum "terms,other->result"`: the einsum
-/// of g with the other operand, "result,other->terms". A letter that `operand`
-/// alone has is summed away: its gradient repeats along it.
+/// of g with the other operand, "result,other->terms". A letter that only
+/// `operand` has is summed away, so its gradient is repeated along it.
 static Value contract(Emitter emit, Value g, Value other, Value operand,
                       StringRef result, StringRef otherTerms, StringRef terms) {
   std::string kept;
@@ -26,8 +26,8 @@ static Value contract(Emitter emit, Value g, Value other, Value operand,
     dims.push_back(dim);
     shape.push_back(typeOf(operand).getDimSize(dim));
   }
-  // Where the result is wider than the operands, so is the gradient: products
-  // are taken of what it says, and rounded once.
+  // If the result has a wider type than the operands, so has the gradient: the
+  // product is computed in that type, and rounded once.
   other = emit.convert(other, typeOf(g).getElementType());
   Value product = emit.einsum((result + "," + otherTerms + "->" + kept).str(),
                               g, other, shape);
@@ -73,7 +73,7 @@ public:
   }
 
 private:
-  /// A value of the result's shape, along the dimensions that it lacks.
+  /// Repeats a value of the result's shape along the reduced dimensions.
   Value repeat(Value value) {
     SmallVector<int64_t> dims;
     for (int64_t dim : llvm::seq(typeOf(input).getRank()))
@@ -82,7 +82,7 @@ private:
     return emit.broadcast(value, typeOf(input).getShape(), dims);
   }
 
-  /// Those elements that are the result share its gradient.
+  /// Elements that equal the result share its gradient.
   Value choose() {
     Value isResult =
         emit.compare(ComparePredicate::EQ, input, repeat(op.getResult()));
@@ -92,11 +92,11 @@ private:
     return emit.binary<MulOp>(repeat(emit.binary<DivOp>(g, count)), one);
   }
 
-  /// For each element, the product of all the others: the product of those
-  /// before it times the product of those after it. No element is divided by,
-  /// so zeros do no harm.
+  /// For each element, the product of all the others: the product of the
+  /// earlier elements times the product of the later ones. There is no
+  /// division, so zeros are no problem.
   Value multiplyOthers() {
-    // The reduced dimensions last, as one.
+    // Make the reduced dimensions one, the last.
     SmallVector<int64_t> permutation, shape;
     for (int64_t dim : llvm::seq(typeOf(input).getRank()))
       if (!llvm::is_contained(op.getDims(), dim)) {
@@ -119,7 +119,8 @@ private:
                           inverse);
   }
 
-  /// For each element, the product of those before it, or of those after it.
+  /// For each element, the product of the earlier elements, or of the later
+  /// ones if `behind`.
   Value multiplyBefore(Value rows, int64_t dim, bool behind) {
     SmallVector<int64_t> starts(dim + 1, 0), sizes(typeOf(rows).getShape());
     Value all = emit.cumulative(ReductionKind::Prod, rows, dim, behind);
@@ -147,7 +148,8 @@ LogicalResult ReduceOp::addGradients(ReverseMode &reverse) {
 }
 
 LogicalResult CumulativeOp::addGradients(ReverseMode &reverse) {
-  // A sum of those before goes to all of them, which are behind each element.
+  // An element is part of the sums at all later positions, so their gradients
+  // are accumulated in the opposite direction.
   if (getKind() == ReductionKind::Sum) {
     reverse.add(getInput(),
                 reverse.getEmitter().cumulative(

@@ -19,10 +19,10 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
     return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::None;
   case UnaryKind::StopGradient:
     return Linearity::Joint;
-  // A non-decreasing function would let maxima pass, since f(max(a, b)) =
-  // max(f(a), f(b)). But an elementwise op makes nothing smaller, so that a
-  // maximum costs the same before it, and verification knows functions only as
-  // random ones.
+  // A non-decreasing function could be linear in maxima, since f(max(a, b)) =
+  // max(f(a), f(b)). But an elementwise op does not shrink its operand, so
+  // reducing it earlier costs the same, and verification replaces functions by
+  // random ones, which are not monotone.
   case UnaryKind::Sign:
   case UnaryKind::Exp:
   case UnaryKind::Expm1:
@@ -51,15 +51,16 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
 
 Linearity tp::getLinearity(BinaryKind binary, unsigned operand, ReduceKind kind,
                            Type type) {
-  // Quotients of integers are truncated. Sums wrap around, so that adding does
-  // not keep their order: a device with nothing holds the least of all.
+  // Quotients of integers are truncated. Integer sums wrap around, so that
+  // adding does not preserve order: a device without data holds the smallest
+  // number.
   bool isInteger = isIntegerTensor(type);
   if (isInteger && (binary == BinaryKind::Div || kind != ReduceKind::Sum) &&
       binary != BinaryKind::Max && binary != BinaryKind::Min)
     return Linearity::None;
   switch (binary) {
   case BinaryKind::Add:
-    // max(a, b) + c = max(a + c, b + c), with c whole.
+    // max(a, b) + c = max(a + c, b + c), where c is not partial.
     return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::Each;
   case BinaryKind::Sub:
     if (kind == ReduceKind::Sum)
@@ -130,12 +131,12 @@ Linearity ConvertOp::getLinearity(unsigned, ReduceKind kind) {
   auto to = dyn_cast<FloatType>(getType().getElementType());
   if (!from || !to)
     return Linearity::None;
-  // Rounding is monotone, but rounding addends is not rounding their sum.
+  // Rounding is monotone, but a sum of rounded addends is not the rounded sum.
   bool widens = to.getFPMantissaWidth() >= from.getFPMantissaWidth() &&
                 to.getWidth() >= from.getWidth();
   if (kind == ReduceKind::Sum)
     return widens ? Linearity::Joint : Linearity::None;
-  // A device with nothing holds an infinity.
+  // A device without data holds an infinity.
   return APFloat::semanticsHasInf(to.getFloatSemantics()) ? Linearity::Joint
                                                           : Linearity::None;
 }

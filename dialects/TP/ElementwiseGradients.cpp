@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of element-wise ops. Where a function has a corner, the
-// gradient is the one that JAX takes: equal maxima share it, and that of |x| at
-// 0 is 0.
+// The gradients of element-wise ops. At points where a function is not
+// differentiable, the gradient is as in JAX: equal operands of a maximum share
+// it, and that of |x| at 0 is 0.
 
 #include "dialects/TP/Formulas.h"
 #include "dialects/TP/ReverseMode.h"
@@ -53,7 +53,7 @@ static Value getUnaryGradient(UnaryKind unary, Value x, Value y, Value g,
   case UnaryKind::Ceil:
   case UnaryKind::RoundEven:
   case UnaryKind::StopGradient:
-  // Functions of integers.
+  // These are functions of integers.
   case UnaryKind::Not:
   case UnaryKind::Popcount:
   case UnaryKind::CountLeadingZeros:
@@ -70,8 +70,8 @@ void tp::addUnaryGradient(UnaryKind unary, Operation *op,
     reverse.add(x, gradient);
 }
 
-/// The share of g that an operand of a maximum or minimum y has: all of it
-/// where the operand is y, half where the other one is so too.
+/// The share of g for an operand of a maximum or minimum y: all of it if only
+/// this operand equals y, half if both do.
 static Value getChoiceGradient(Value operand, Value other, Value y, Value g,
                                Formulas f) {
   Value both = f.equal(operand, other);
@@ -81,7 +81,7 @@ static Value getChoiceGradient(Value operand, Value other, Value y, Value g,
 
 namespace {
 
-/// One element-wise function of two operands, as its gradients see it.
+/// An element-wise function of two operands, for computing its gradients.
 struct Binary {
   Value lhs, rhs, y, g;
   Formulas f;
@@ -135,7 +135,7 @@ Value Binary::getGradient(BinaryKind binary, unsigned operand) {
     Value scaled = f.div(g, f.add(f.square(lhs), f.square(rhs)));
     return operand == 0 ? f.mul(scaled, rhs) : f.neg(f.mul(scaled, lhs));
   }
-  // Functions of integers.
+  // These are functions of integers.
   case BinaryKind::And:
   case BinaryKind::Or:
   case BinaryKind::Xor:
@@ -178,7 +178,7 @@ LogicalResult ConvertOp::addGradients(ReverseMode &reverse) {
 }
 
 LogicalResult BitcastOp::addGradients(ReverseMode &) {
-  // Bits are no function of numbers: as in JAX, their gradient is 0.
+  // A bitcast is not a function of numbers: as in JAX, its gradient is 0.
   return success();
 }
 

@@ -10,8 +10,8 @@
 
 namespace tp {
 
-/// Builds primitive ops at one place. Shapes and element types follow from the
-/// operands.
+/// Builds primitive ops at one location. Shapes and element types follow from
+/// the operands.
 class Emitter {
 public:
   Emitter(mlir::OpBuilder &builder, mlir::Location loc)
@@ -29,7 +29,7 @@ public:
   template <typename OpT> mlir::Value binary(mlir::Value a, mlir::Value b) {
     return OpT::create(builder, loc, a.getType(), a, b);
   }
-  /// The same value everywhere, shaped and typed like `like`.
+  /// A constant tensor shaped and typed like `like`.
   mlir::Value constant(double value, mlir::Value like) {
     return constant(value, withShape(like, typeOf(like).getShape()));
   }
@@ -38,7 +38,7 @@ public:
   mlir::Value constant(mlir::TypedAttr number);
 
   mlir::Value convert(mlir::Value x, mlir::Type elementType);
-  /// In at least f32, where transformer ops compute.
+  /// Converts to at least f32, the type in which transformer ops compute.
   mlir::Value widen(mlir::Value x);
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<int64_t> dims);
@@ -58,7 +58,7 @@ public:
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
   mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
                     llvm::ArrayRef<int64_t> sizes);
-  /// Sizes follow from where the slice ends.
+  /// Sizes follow from the limits.
   mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
                     llvm::ArrayRef<int64_t> limits,
                     llvm::ArrayRef<int64_t> strides);
@@ -66,21 +66,22 @@ public:
   mlir::Value bitcast(mlir::Value x, mlir::Type elementType);
   mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis,
                      int64_t batchDims);
-  /// Updates an input like `x` has, at indices as `gather` takes them.
+  /// Updates an input shaped like `x`, with the same kind of indices as
+  /// `gather`.
   mlir::Value scatter(ScatterKind kind, mlir::Value x, mlir::Value indices,
                       mlir::Value updates, int64_t axis, int64_t batchDims);
-  /// As tp.dynamic_slice and tp.dynamic_update_slice: one scalar start per
+  /// Like tp.dynamic_slice and tp.dynamic_update_slice: one scalar start per
   /// dimension.
   mlir::Value dynamicSlice(mlir::Value x, mlir::ValueRange starts,
                            llvm::ArrayRef<int64_t> sizes);
   mlir::Value dynamicUpdate(mlir::Value x, mlir::Value update,
                             mlir::ValueRange starts);
-  /// A scalar everywhere in `shape`.
+  /// Repeats a scalar in all of `shape`.
   mlir::Value splat(mlir::Value scalar, llvm::ArrayRef<int64_t> shape) {
     return broadcast(scalar, shape, {});
   }
   mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, unsigned dim);
-  /// Zeros around `x` along `dim`: `low` before it, `size` in all.
+  /// Pads `x` with zeros along `dim`: `low` in front of it, to `size` in total.
   mlir::Value pad(mlir::Value x, unsigned dim, int64_t low, int64_t size);
   mlir::Value softmax(mlir::Value x, unsigned dim);
 
@@ -89,7 +90,7 @@ private:
   mlir::Location loc;
 };
 
-/// Which of `logits` [...v] is that of its row's label [...].
+/// A mask of `logits` [...v]: true at the label [...] of each row.
 mlir::Value isLabel(Emitter &emit, mlir::Value labels, mlir::Value logits);
 
 } // namespace tp

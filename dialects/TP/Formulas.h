@@ -1,8 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Short forms for formulas: what gradients and updates of parameters are made
-// of.
+// Short forms for formulas, which gradients and parameter updates consist of.
 
 #ifndef TPOPT_DIALECTS_TP_FORMULAS_H
 #define TPOPT_DIALECTS_TP_FORMULAS_H
@@ -45,16 +44,17 @@ public:
   mlir::Value min(mlir::Value x, double number) {
     return binary<MinOp>(x, constant(number, x));
   }
-  /// From `a` to `b` by `weight`, exactly `b` at 1, as torch.lerp.
+  /// Interpolates from `a` to `b` by `weight`, exactly `b` at 1, like
+  /// torch.lerp.
   mlir::Value lerp(mlir::Value a, mlir::Value b, double weight) {
     return weight < 0.5 ? add(a, scale(sub(b, a), weight))
                         : sub(b, scale(sub(b, a), 1 - weight));
   }
-  /// The same by a scalar.
+  /// The same with a scalar tensor as weight.
   mlir::Value lerp(mlir::Value a, mlir::Value b, mlir::Value weight) {
     return add(a, scale(sub(b, a), weight));
   }
-  /// Of all elements, a scalar.
+  /// The sum over all elements, a scalar.
   mlir::Value sumOfSquares(mlir::Value x) {
     return reduce(ReductionKind::Sum, square(x),
                   llvm::to_vector(llvm::seq<int64_t>(typeOf(x).getRank())));

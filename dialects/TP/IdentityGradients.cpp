@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of identities of the `spmd` dialect, which knows of shardings
-// and not of gradients. What is asked of a value is asked of its gradient.
+// The gradients of identities of the `spmd` dialect, which knows shardings but
+// not gradients. Requests for a value's sharding also apply to its gradient.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -29,7 +29,8 @@ struct BarrierGradient
     : GradientOpInterface::ExternalModel<BarrierGradient, spmd::BarrierOp> {
   LogicalResult addGradients(Operation *op, ReverseMode &reverse) const {
     auto barrier = cast<spmd::BarrierOp>(op);
-    // The gradient goes the other way, and so does what may pass.
+    // The gradient flows in the opposite direction, so the allowed direction is
+    // reversed.
     StringRef allowed = barrier.getAllowedDirection();
     if (allowed == "forward" || allowed == "backward")
       allowed = allowed == "forward" ? "backward" : "forward";

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ops that address elements by value.
+// Ops that address elements by indices.
 
 #include "dialects/OpError.h"
 #include "dialects/TP/Emitter.h"
@@ -17,8 +17,8 @@ using spmd::PropagationClass;
 // Gather and scatter: the same dimensions in two directions
 //===----------------------------------------------------------------------===//
 
-/// The shape of a gather's result, or of a scatter's updates; none if the
-/// operands do not fit, with the reason emitted.
+/// The shape of a gather's result, or of a scatter's updates. Fails, with an
+/// error, if the operands do not fit.
 static FailureOr<SmallVector<int64_t>>
 getGatheredShape(Operation *op, RankedTensorType input,
                  RankedTensorType indices, int64_t axis, int64_t batch) {
@@ -38,8 +38,8 @@ getGatheredShape(Operation *op, RankedTensorType input,
 }
 
 /// Adds the dimensions of input, indices and the gathered tensor to a rule.
-/// `axisFactor` is that of the input's axis, `indexKind` what index dimensions
-/// are.
+/// `axisFactor` is the factor of the input's axis, `indexKind` the kind of
+/// index dimensions.
 static void addGatherDims(RuleBuilder &rule, unsigned axisFactor,
                           FactorKind indexKind, unsigned input,
                           unsigned indices, unsigned gathered,
@@ -66,9 +66,9 @@ static void addGatherDims(RuleBuilder &rule, unsigned axisFactor,
     rule.addDim(gathered, inputFactors[i]);
 }
 
-/// `indices` counted from where the device's block of `global`, dimension
-/// `axis`, begins. What lies outside the block stays outside; an index past the
-/// global end must not hit the padding of the last block.
+/// `indices` relative to the start of the device's block of `global`, dimension
+/// `axis`. Indices outside of the block stay outside; an index past the global
+/// end must not hit the padding of the last block.
 static Value makeIndicesLocal(spmd::Localizer &localizer, Location loc,
                               Value indices, Value global, unsigned axis) {
   Value begin = localizer.getBlockBegin(global, axis);
@@ -77,7 +77,8 @@ static Value makeIndicesLocal(spmd::Localizer &localizer, Location loc,
   OpBuilder &builder = localizer.getBuilder();
   Emitter emit(builder, loc);
   auto type = typeOf(indices);
-  // A narrow index type may not hold where blocks begin, nor a difference.
+  // The start of a block, or a difference, may not fit into a narrow index
+  // type.
   if (type.getElementType().getIntOrFloatBitWidth() < 32) {
     type = RankedTensorType::get(type.getShape(), builder.getI32Type(),
                                  type.getEncoding());
@@ -131,7 +132,7 @@ ShardingRule GatherOp::getShardingRule() {
 double GatherOp::getFlops(ArrayRef<int64_t>) { return 0; }
 
 Linearity GatherOp::getLinearity(unsigned operand, ReduceKind kind) {
-  // Indices outside give zeros, which are the identity of a sum only.
+  // Out-of-range indices give zeros, which are only the identity of a sum.
   return operand == 0 && kind == ReduceKind::Sum ? Linearity::Joint
                                                  : Linearity::None;
 }
@@ -164,7 +165,8 @@ LogicalResult ScatterOp::verify() {
            << "updates must be "
            << RankedTensorType::get(*shape,
                                     typeOf(getInput()).getElementType());
-  // On a device the result may be an addend, and the input is none.
+  // On a device the result may be an addend while the input is not, so
+  // encodings may differ.
   if (getType().getShape() != typeOf(getInput()).getShape() ||
       getType().getElementType() != typeOf(getInput()).getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
@@ -176,13 +178,13 @@ ShardingRule ScatterOp::getShardingRule() {
   RuleBuilder rule(3, 1);
   RankedTensorType input = typeOf(getInput());
   unsigned axis = rule.addFactor(input.getDimSize(getAxis()));
-  // Devices may add what they have of the updates each, one of them to the
-  // input. What overwrites or multiplies has to come in its order.
+  // Each device may add its share of the updates, with one of them adding to
+  // the input. Updates that overwrite or multiply must be applied in order.
   addGatherDims(
       rule, axis,
       getKind() == ScatterKind::Add ? FactorKind::Reduction : FactorKind::Whole,
       0, 1, 2, input, typeOf(getIndices()), getAxis(), getBatchDims());
-  // The input's factors again, for the result.
+  // The result has the same factors as the input.
   ShardingRule built = rule.build();
   built.results[0] = built.operands[0];
   for (auto [i, factor] : llvm::enumerate(built.factors))
@@ -200,8 +202,8 @@ ScatterOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
                         getAxis(), getBatchDims(), getType())};
 }
 
-/// Whether the device has the first of the updates along all dimensions of
-/// `op`'s indices, a scalar; null if each device has all of them.
+/// A scalar that is true on the device with the first updates along all
+/// dimensions of `op`'s indices; null if each device has all of them.
 static Value hasFirstUpdates(spmd::Localizer &localizer, ScatterOp op) {
   Emitter emit(localizer.getBuilder(), op.getLoc());
   Value all;
@@ -222,7 +224,7 @@ FailureOr<SmallVector<Value>> ScatterOp::localize(spmd::Localizer &localizer,
   OpBuilder &builder = localizer.getBuilder();
   Value indices =
       makeIndicesLocal(localizer, getLoc(), operands[1], getInput(), getAxis());
-  // One device adds to the input, the others to zeros.
+  // One device adds to the input, all others to zeros.
   Value input = operands[0];
   if (Value isFirst = hasFirstUpdates(localizer, *this)) {
     Emitter emit(builder, getLoc());
@@ -236,7 +238,7 @@ FailureOr<SmallVector<Value>> ScatterOp::localize(spmd::Localizer &localizer,
   }
   Value updates = operands[2];
   if (getKind() == ScatterKind::Add) {
-    // What pads the indices adds nothing, wherever it points.
+    // Updates for padding indices add nothing, whatever these indices are.
     int64_t count = typeOf(getIndices()).getRank() - int64_t(getBatchDims());
     updates = localizer.maskPadding(
         updates,
@@ -303,7 +305,7 @@ static LogicalResult verifyStarts(Operation *op, ValueRange starts,
   return success();
 }
 
-/// `part` is no longer than `whole` anywhere.
+/// Checks that `part` is no longer than `whole` in any dimension.
 static LogicalResult verifyFits(Operation *op, RankedTensorType whole,
                                 RankedTensorType part, StringRef what) {
   if (part.getRank() == whole.getRank() &&
@@ -317,12 +319,12 @@ static LogicalResult verifyFits(Operation *op, RankedTensorType whole,
 
 namespace {
 
-/// A part that starts at a computed place, on a device that holds a block of
+/// A part that starts at a computed index, on a device that holds a block of
 /// the dimensions in which the part is shorter than the whole.
 ///
 ///     whole        0 ............ start ....... start + length ....... size
 ///     block                begin ....... begin + block
-///     window               [ the block's rows, at most as many as the part's ]
+///     window               [ min(block, length) rows of the block ]
 class PartOfBlock {
 public:
   PartOfBlock(spmd::Localizer &localizer, Location loc, Value whole,
@@ -338,7 +340,8 @@ public:
       if (!begin)
         continue;
       cut.push_back(dim);
-      // Clamped as the whole op would, which the device's own clamps are not.
+      // Clamps as for the whole tensor; the device's own ops would clamp
+      // differently.
       Value start = clamp(widen(starts[dim]), size - length);
       first[dim] = emit.binary<SubOp>(emit.convert(start, i32()), begin);
       window[dim] = std::min(length, local.getDimSize(dim));
@@ -347,16 +350,16 @@ public:
 
   ArrayRef<unsigned> getCut() const { return cut; }
   ArrayRef<int64_t> getWindow() const { return window; }
-  /// Where the part begins, counted from the block's begin: perhaps before it,
-  /// perhaps behind its end.
+  /// The start of the part relative to the block's begin. It may be negative,
+  /// or past the end of the block.
   Value getFirst(unsigned dim) const { return first[dim]; }
 
-  /// Places `first`, `first` + 1 ..
+  /// The indices `first`, `first` + 1 ..
   Value count(Value first, int64_t length) {
     Value places = emit.iota(0, {length}, i32());
     return emit.binary<AddOp>(places, emit.splat(first, {length}));
   }
-  /// `start` as dynamic slices clamp it; the device's own, whatever it was.
+  /// `start`, clamped to [0, last] as dynamic slices do.
   Value clamp(Value start, int64_t last) {
     start = emit.binary<MaxOp>(emit.constant(0, start), start);
     return emit.binary<MinOp>(emit.constant(last, start), start);
@@ -365,7 +368,7 @@ public:
 
 private:
   Type i32() { return builder.getI32Type(); }
-  /// A narrow type may not hold the last place.
+  /// The last index may not fit into a narrow type.
   Value widen(Value start) {
     bool isNarrow = typeOf(start).getElementType().getIntOrFloatBitWidth() < 32;
     return isNarrow ? emit.convert(start, i32()) : start;
@@ -391,7 +394,7 @@ ShardingRule DynamicSliceOp::getShardingRule() {
   RuleBuilder rule(result, 1);
   for (auto [from, to] :
        llvm::zip(typeOf(getInput()).getShape(), getType().getShape())) {
-    // Whose block the part is not in has zeros to add.
+    // Devices whose block does not contain the part add zeros.
     bool pass = from == to;
     unsigned factor = rule.addFactor(from, pass ? FactorKind::PassThrough
                                                 : FactorKind::Reduction);
@@ -415,7 +418,7 @@ DynamicSliceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
       evaluator.dynamicSlice(operands[0], operands.drop_front(), getType())};
 }
 
-/// The rows that the block has, zeros for the others.
+/// Takes the rows that the block has, and zeros for all others.
 FailureOr<SmallVector<Value>>
 DynamicSliceOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();
@@ -485,8 +488,9 @@ DynamicUpdateSliceOp::evaluate(Evaluator &evaluator,
       operands[0], operands[1], operands.drop_front(2), getType())};
 }
 
-/// Overwrites a window of the block with what of the update falls into it, and
-/// with what was there before: in place, and each device rows of its own only.
+/// Overwrites a window of the block with those rows of the update that fall
+/// into it, and with the window's own rows elsewhere: in place, and each device
+/// only changes its own rows.
 FailureOr<SmallVector<Value>>
 DynamicUpdateSliceOp::localize(spmd::Localizer &localizer,
                                ValueRange operands) {
@@ -505,7 +509,7 @@ DynamicUpdateSliceOp::localize(spmd::Localizer &localizer,
     int64_t length = typeOf(update).getDimSize(dim), rows = window[dim];
     Value first = part.getFirst(dim);
     starts[dim] = part.clamp(first, local.getDimSize(dim) - rows);
-    // Which rows of the update those of the window are.
+    // The rows of the update that correspond to the window's rows.
     Value places = part.count(emit.binary<SubOp>(starts[dim], first), rows);
     Value isUpdate = emit.binary<AndOp>(
         emit.compare(ComparePredicate::GE, places, emit.constant(0, places)),

@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of ops that address elements by value. What reads a few
-// elements adds to these elements of its input's gradient, and leaves the
-// others: many reads of a large tensor cost no more than what they read.
+// The gradients of ops that address elements by indices. An op that reads a few
+// elements adds to these elements of its input's gradient, and leaves all
+// others: many reads of a large tensor cost no more than the elements that they
+// read.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -61,8 +62,8 @@ private:
                        emit.constant(1, a), emit.constant(0, a));
   }
 
-  /// What is overwritten has no gradient; of updates of one element the last
-  /// one has it.
+  /// Overwritten elements have no gradient; among updates of one element, only
+  /// the last has a gradient.
   void overwrite() {
     if (reverse.isWanted(input))
       reverse.add(input,
@@ -72,14 +73,14 @@ private:
                   emit.select(getLast(), gather(g), emit.constant(0, updates)));
   }
 
-  /// Where the last update of an element is. The updates' numbers are scattered
-  /// as they are, and read again.
+  /// A mask of the last update of each element. The numbers of the updates are
+  /// scattered like the updates, and read back.
   Value getLast() {
     Value indices = op.getIndices();
     ArrayRef<int64_t> shape = typeOf(indices).getShape();
     int64_t batchDims = op.getBatchDims(), axis = op.getAxis();
     Type i32 = reverse.getBuilder().getI32Type();
-    // Numbers count within a batch, row by row.
+    // Updates are numbered within a batch, in row-major order.
     Value number;
     int64_t stride = 1;
     for (int64_t dim = int64_t(shape.size()) - 1; dim >= batchDims; --dim) {
@@ -99,15 +100,15 @@ private:
     Value isLast =
         emit.compare(ComparePredicate::EQ, number,
                      emit.gather(written, indices, batchDims, batchDims));
-    // The dimensions of the indices in the updates: batch, then behind those of
-    // the input that stand before the axis.
+    // The positions of the indices' dimensions in the updates: batch dimensions
+    // first, the rest after those of the input that precede the axis.
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(batchDims));
     for (int64_t dim : llvm::seq(batchDims, int64_t(shape.size())))
       dims.push_back(axis + dim - batchDims);
     return emit.broadcast(isLast, typeOf(updates).getShape(), dims);
   }
 
-  /// All that equal the result share its gradient.
+  /// All elements that equal the result share its gradient.
   void choose() {
     Value isInput = indicate(input, op.getResult());
     Value isUpdate = indicate(updates, gather(op.getResult()));
@@ -128,8 +129,8 @@ private:
                                      multiplyOthers()));
   }
 
-  /// At each update, the product of all others of its element. Updates that are
-  /// zero are counted, and left out of the product.
+  /// For each update, the product of all other updates of its element. Zero
+  /// updates are counted, and left out of the product.
   Value multiplyOthers() {
     Value one = emit.constant(1, updates), zero = emit.constant(0, updates);
     Value isZero = emit.compare(ComparePredicate::EQ, updates, zero);
@@ -183,7 +184,7 @@ LogicalResult DynamicUpdateSliceOp::addGradients(ReverseMode &reverse) {
   return success();
 }
 
-/// Adds elements to those along `dim` that `indices` names.
+/// Adds elements to those along `dim` that are given by `indices`.
 static void addAlong(ReverseMode &reverse, Value input, Value indices, Value g,
                      int64_t dim) {
   Emitter emit = reverse.getEmitter();

@@ -10,7 +10,7 @@ bool tp::isEntry(func::FuncOp function) {
   return function.isPublic() && !function.isExternal();
 }
 
-/// What `tp.role` says, which is verified.
+/// The role in `tp.role`, which is verified.
 static std::optional<Role> toRole(StringAttr given) {
   return given ? symbolizeRole(given.getValue()) : std::nullopt;
 }
@@ -19,7 +19,8 @@ Role tp::getRole(FunctionOpInterface function, unsigned argument) {
   if (auto given =
           toRole(function.getArgAttrOfType<StringAttr>(argument, kRoleAttr)))
     return *given;
-  // A weight that a step of training overwrites is one that was loaded.
+  // An argument with a source was loaded, so it is a weight even if a training
+  // step overwrites it.
   if (function.getArgAttr(argument, kSourceAttr))
     return Role::Parameter;
   if (function.getArgAttr(argument, kDonatedAttr))
@@ -51,7 +52,8 @@ StringAttr tp::getOutputName(func::FuncOp function, unsigned index) {
   return StringAttr::get(function.getContext(), "result" + Twine(index));
 }
 
-/// What tells a name of the text from those that exporters and passes give.
+/// Distinguishes names in the source text from those that exporters and passes
+/// give.
 static constexpr StringLiteral kTextName = "name in the text";
 
 StringAttr tp::getTextName(BlockArgument argument) {

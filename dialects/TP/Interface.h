@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a program looks like from outside: its entries, and the names
-/// that their inputs and outputs go by in artifacts and on command lines.
+/// \file The interface of a program: its entries, and the names of their inputs
+/// and outputs in artifacts and on command lines.
 ///
 ///     func.func @main(%x: tensor<4xf32> {tp.name = "x"}, %0: tensor<4xf32>)
 ///         -> tensor<4xf32>
@@ -19,14 +19,15 @@
 
 namespace tp {
 
-/// Whether a function can be called from outside: it is public and has a body.
+/// Returns true if a function can be called from outside: it is public and has
+/// a body.
 bool isEntry(mlir::func::FuncOp function);
 
 /// The `tp.role` of an argument. Without one: a parameter if it has
 /// `tp.source`, else state if it has `tp.donated`, else an input.
 Role getRole(mlir::FunctionOpInterface function, unsigned argument);
 /// The `tp.role` of a result, or the role of the argument that it overwrites;
-/// none for another one, which is an output and no more.
+/// nullopt for a plain output.
 std::optional<Role> getResultRole(mlir::FunctionOpInterface function,
                                   unsigned result);
 
@@ -35,10 +36,10 @@ mlir::StringAttr getInputName(mlir::func::FuncOp function, unsigned index);
 /// The `tp.name` of a result, or `result` and its number.
 mlir::StringAttr getOutputName(mlir::func::FuncOp function, unsigned index);
 
-/// What the text that a program was read from calls an argument, `up` where it
-/// says `%up`; null if nobody has kept that. A `tp.name` says more.
+/// The name of an argument in the text that a program was read from, `up` for
+/// `%up`; null if it is not known. A `tp.name` takes precedence.
 mlir::StringAttr getTextName(mlir::BlockArgument argument);
-/// A location that remembers such a name.
+/// A location that records such a name.
 mlir::Location withTextName(mlir::Location location, llvm::StringRef name);
 
 } // namespace tp

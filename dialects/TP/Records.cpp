@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What stages leave for each other: parsing, printing, checking.
+// The records that stages leave for later stages: parsing, printing, checking.
 
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Support/ErrorCodes.h"
@@ -17,7 +17,7 @@ using namespace tp;
 // Fields
 //===----------------------------------------------------------------------===//
 
-/// The one of `values` that is written as `stringify` says.
+/// Parses the value among `values` that has this spelling.
 template <typename T>
 static FailureOr<T> parseWord(AsmParser &parser, ArrayRef<T> values) {
   StringRef word;
@@ -115,7 +115,7 @@ void TPDialect::registerAttributes() {
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
-/// The beginning of an error about `mnemonic`.
+/// Starts an error about `mnemonic`.
 static InFlightDiagnostic fail(EmitError emitError, StringRef mnemonic) {
   InFlightDiagnostic error = emitError();
   return std::move(error << prefix(ErrorCode::BadAttribute) << "#tp."

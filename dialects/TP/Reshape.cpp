@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a reshape sends where the blocks of both sides differ.
+// The exchanges of a reshape if the blocks of both sides differ.
 
 #include "dialects/OpError.h"
 #include "dialects/TP/Restack.h"
@@ -19,14 +19,14 @@ ShardingRule ReshapeOp::getShardingRule() {
 }
 
 namespace {
-/// One side of dimensions that a reshape splits or merges.
+/// One side of a group of dimensions that a reshape splits or merges.
 struct Side {
   ArrayRef<int64_t> shape;
   const TensorSharding &layout;
   unsigned begin = 0, end = 0;
 
-  /// The axes of the first dimension that is longer than 1, in their order;
-  /// none if others are cut.
+  /// The axes of the first dimension that is longer than 1, in order; nullopt
+  /// if other dimensions are sharded.
   std::optional<AxisList> getAxes() const {
     std::optional<AxisList> axes;
     for (unsigned dim = begin; dim < end; ++dim) {
@@ -43,7 +43,7 @@ struct Side {
     return axes;
   }
 
-  /// The blocks in which all `n` elements lie.
+  /// The blocks of all `n` elements.
   Blocks getBlocks(int64_t n) const {
     unsigned dim = begin;
     while (shape[dim] == 1)
@@ -82,7 +82,7 @@ SmallVector<Restack, 1> tp::getRestacks(ArrayRef<int64_t> input,
   return restacks;
 }
 
-/// `shape` with dimensions [begin, end) in one of this size.
+/// `shape` with dimensions [begin, end) replaced by one of the given size.
 static SmallVector<int64_t> flatten(ArrayRef<int64_t> shape, unsigned begin,
                                     unsigned end, int64_t size) {
   SmallVector<int64_t> flat(shape.take_front(begin));
@@ -118,7 +118,7 @@ ReshapeOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   return exchanges;
 }
 
-/// The last of the dimensions first, so that those before keep their numbers.
+/// Handles the last dimensions first, so that earlier ones keep their numbers.
 FailureOr<SmallVector<Value>> ReshapeOp::localize(spmd::Localizer &localizer,
                                                   ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();
@@ -130,7 +130,7 @@ FailureOr<SmallVector<Value>> ReshapeOp::localize(spmd::Localizer &localizer,
       getType().getShape(), localizer.getSharding(getResult()));
   for (const Restack &restack : llvm::reverse(restacks)) {
     std::optional<Window> window = restack.getWindow(kMostDistances);
-    // Partition prices getExchanges(); a hand-written sharding may not.
+    // Partition checks getExchanges(); only a hand-written sharding gets here.
     if (!window)
       return emitError() << prefix(ErrorCode::TooManyExchanges)
                          << "needs elements from more than " << kMostDistances
@@ -149,7 +149,7 @@ FailureOr<SmallVector<Value>> ReshapeOp::localize(spmd::Localizer &localizer,
         StripLocalizer(localizer, getLoc(), dim, restack.axes, blocks, fetches)
             .getPart(0, *window, /*stride=*/1, /*isWhole=*/false,
                      Emitter::withShape(value, flat));
-    // As the result has them.
+    // Split the dimension as in the result.
     ArrayRef<int64_t> own = result.getShape().slice(
         restack.resultBegin, restack.resultEnd - restack.resultBegin);
     SmallVector<int64_t> split(ArrayRef(flat).take_front(dim));

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Where a reshape makes blocks of other blocks.
+/// \file Reshapes between blocks of different sizes.
 ///
 /// 576 features on 2 devices are 288 each; as 9 heads of 64 they are 5 heads
 /// and 4, that is, 320 features and 256. No layout of the flat dimension has
@@ -16,22 +16,23 @@
 namespace tp {
 
 /// Dimensions [inputBegin, inputEnd) and [resultBegin, resultEnd) of a reshape
-/// have the same elements. The first of them that is longer than 1 is cut along
-/// `axes` on both sides, the others are whole, and the elements, in row-major
-/// order, lie in blocks that differ between the two sides.
+/// have the same elements. The first one that is longer than 1 is sharded along
+/// `axes` on both sides, and all others are whole. In row-major order, the
+/// elements are in blocks that differ between the two sides.
 struct Restack {
   AxisList axes;
   unsigned inputBegin, inputEnd;
   unsigned resultBegin, resultEnd;
   Blocks from, to;
 
-  /// What devices need of one another; none if it is from too many.
+  /// The rows that devices need from each other; nullopt if they come from too
+  /// many devices.
   std::optional<Window> getWindow(size_t most) const {
     return tp::getWindow(from, to, {0, 0, from.n}, most);
   }
 };
 
-/// In the order of dimensions. Everything else of the reshape is local.
+/// In the order of dimensions. All other dimensions of the reshape are local.
 llvm::SmallVector<Restack, 1> getRestacks(llvm::ArrayRef<int64_t> input,
                                           const TensorSharding &inputLayout,
                                           llvm::ArrayRef<int64_t> result,

@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// `loc`, marked as the gradient of what is there. The forward location stays
-/// below, so that layers are found as before.
+/// `loc`, marked as the gradient of the op there. The forward location remains
+/// nested in it, so that layers are still found.
 static Location getGradientLoc(Location loc) {
   StringRef name;
   loc->walk([&](Location part) {
@@ -133,7 +133,7 @@ tp::buildGradients(func::FuncOp function, Value loss, ArrayRef<Value> wanted) {
     Value gradient = reverse.getGradient(value);
     gradients.push_back(gradient ? gradient : emit.constant(0, value));
   }
-  // Decompositions compute more than gradients need.
+  // Decompositions compute more than the gradients need.
   auto isGradient = [&](Value result) {
     return llvm::is_contained(gradients, result);
   };

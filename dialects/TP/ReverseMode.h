@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Differentiation in reverse mode: the gradient of a scalar, built as
-/// ops behind the program that computes it (Griewank and Walther, Evaluating
+/// ops after the program that computes it (Griewank and Walther, Evaluating
 /// Derivatives, 2008; as a rewrite of the program: arXiv:2204.10923).
 ///
 ///     func.func @main(%x, %w) {             ...
@@ -12,10 +12,10 @@
 ///                                            %dw = tp.mul %dy, %x
 ///       return %l                            return %l
 ///
-/// A gradient has the type of its value. A gradient that is zero is a null
-/// value, so that nothing is computed of it. Values that are not floats have
-/// none. A value's contributions are added in program order from the last use
-/// to the first.
+/// A gradient has the type of its value. A zero gradient is a null value, so
+/// that nothing is computed from it. Only float values have gradients. A
+/// value's contributions are added from its last use to its first, in program
+/// order.
 
 #ifndef TPOPT_DIALECTS_TP_REVERSEMODE_H
 #define TPOPT_DIALECTS_TP_REVERSEMODE_H
@@ -27,57 +27,59 @@
 
 namespace tp {
 
-/// The gradients of the values of one block, while they are built. Gradients
-/// are wanted of the values that depend on the ones that are differentiated by.
+/// The gradients of the values of one block, while they are being built. A
+/// gradient is wanted for each value that depends on the values by which the
+/// loss is differentiated.
 class ReverseMode {
 public:
   /// Ops are built at the insertion point of `builder`.
   ReverseMode(mlir::OpBuilder &builder, mlir::Location loc)
       : builder(builder), loc(loc) {}
-  /// For a block inside an op, which is built by `builder`: gradients are
-  /// wanted of the same values outside, and none is known.
+  /// For a nested block that is built by `builder`: gradients are wanted for
+  /// the same outer values, and none is known yet.
   ReverseMode getInner(mlir::OpBuilder &builder) const {
     ReverseMode inner(builder, loc);
     inner.wanted = wanted;
     return inner;
   }
 
-  // What an op's `addGradients` uses.
+  // Used by an op's `addGradients`.
 
   mlir::OpBuilder &getBuilder() { return builder; }
-  /// Where the op is, marked as its gradient: `loc("grad(layers.0.mlp)")`.
+  /// The location of the op, marked as its gradient:
+  /// `loc("grad(layers.0.mlp)")`.
   mlir::Location getLoc() const { return loc; }
   Emitter getEmitter() { return getFormulas(); }
   Formulas getFormulas() { return Formulas(builder, getLoc()); }
   bool isWanted(mlir::Value value) const { return wanted.contains(value); }
-  /// Null if it is zero.
+  /// Null if the gradient is zero.
   mlir::Value getGradient(mlir::Value value) const {
     return gradients.lookup(value);
   }
-  /// As `getGradient`, with zeros written out.
+  /// Like `getGradient`, but with explicit zeros.
   mlir::Value getOrZero(mlir::Value value);
-  /// Adds to the gradient of `value`, if that is wanted.
+  /// Adds to the gradient of `value`, if it is wanted.
   void add(mlir::Value value, mlir::Value gradient);
-  /// Puts `gradient` in the place of what there was.
+  /// Replaces the gradient of `value`.
   void set(mlir::Value value, mlir::Value gradient) {
     gradients[value] = gradient;
   }
-  /// Differentiates the ops that `op` decomposes into, for an op that has
-  /// nothing better. They are built again: the forward op stays what it is.
+  /// Differentiates the ops that `op` decomposes into, for an op without a
+  /// better gradient. These ops are built again: the forward op is not changed.
   mlir::LogicalResult addDecomposed(mlir::Operation *op);
-  /// Erases `op` when all gradients are built. Nothing uses it by then.
+  /// Erases `op` once all gradients are built, when it has no more uses.
   void eraseLater(mlir::Operation *op) { erased.push_back(op); }
 
-  // What drives it.
+  // Used by the code that drives the differentiation.
 
-  /// The gradient of `value` is wanted, if it can have one.
+  /// Marks the gradient of `value` as wanted, if it can have one.
   void want(mlir::Value value);
-  /// Wants the gradient of what the ops of `block` compute from wanted values.
+  /// Marks the gradients of values that `block` computes from wanted values.
   void wantDependents(mlir::Block &block);
-  /// Goes through `ops` from the last to the first; each op adds to the
-  /// gradients of its operands. An op that has no gradient is an error.
+  /// Visits `ops` from the last to the first; each op adds to the gradients of
+  /// its operands. Emits an error for an op without a gradient.
   mlir::LogicalResult run(llvm::ArrayRef<mlir::Operation *> ops);
-  /// Erases what `eraseLater` names.
+  /// Erases the ops passed to `eraseLater`.
   void finish();
 
 private:
@@ -90,22 +92,22 @@ private:
   llvm::SmallVector<mlir::Operation *> erased;
 };
 
-/// Builds, in front of the terminator of `function`, the gradients of the
-/// scalar `loss` by each of `wanted`, which are float tensors that the function
-/// has as arguments or computes. A value that the loss does not depend on gets
-/// zeros. Emits an error at an op that has no gradient.
+/// Builds, before the terminator of `function`, the gradients of the scalar
+/// `loss` by each of `wanted`, which are float tensors that are arguments of
+/// the function or computed in it. A value that the loss does not depend on
+/// gets zeros. Emits an error at an op that has no gradient.
 ///
-/// Calls are inlined before.
+/// Calls must have been inlined.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 buildGradients(mlir::func::FuncOp function, mlir::Value loss,
                llvm::ArrayRef<mlir::Value> wanted);
 
-/// Adds `gradient`, by argument number `argument`, to the results of
-/// `function`: as `NAME.grad`, of the role `gradient`.
+/// Adds `gradient`, that of argument number `argument`, to the results of
+/// `function`: as `NAME.grad`, with the role `gradient`.
 void addGradientResult(mlir::func::FuncOp function, unsigned argument,
                        mlir::Value gradient);
 
-/// Identities of the `spmd` dialect pass gradients as they pass values.
+/// Makes identities of the `spmd` dialect pass on gradients as they do values.
 void registerIdentityGradients(mlir::MLIRContext *context);
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Constants, and ops that move data about without computing.
+// Constants, and ops that move data without computing.
 
 #include "dialects/OpError.h"
 #include "dialects/TP/Emitter.h"
@@ -13,7 +13,7 @@ using namespace tp;
 using spmd::Linearity;
 using spmd::PropagationClass;
 
-/// `element` of the result must be that of the input.
+/// Checks that the input and the result have the same element type.
 static LogicalResult verifyElement(Operation *op, Value input, Value result) {
   if (typeOf(input).getElementType() == typeOf(result).getElementType())
     return success();
@@ -23,7 +23,7 @@ static LogicalResult verifyElement(Operation *op, Value input, Value result) {
          << ": it moves elements, convert does that";
 }
 
-/// Ops that move data do no arithmetic and commute with every combination.
+/// Ops that move data do no arithmetic and commute with every reduction.
 #define TP_MOVEMENT(OP, CLASS)                                                 \
   double OP::getFlops(ArrayRef<int64_t>) { return 0; }                         \
   PropagationClass OP::getPropagationClass() { return PropagationClass::CLASS; }
@@ -39,7 +39,7 @@ TP_MOVEMENT(PadOp, Other)
 #undef TP_LINEAR_MOVEMENT
 #undef TP_MOVEMENT
 
-/// A rule for an op without operands: every dimension may be cut.
+/// A rule for an op without operands: every dimension may be sharded.
 static ShardingRule makeSourceRule(RankedTensorType type) {
   RuleBuilder rule(0, 1);
   for (int64_t size : type.getShape())
@@ -47,8 +47,8 @@ static ShardingRule makeSourceRule(RankedTensorType type) {
   return rule.build();
 }
 
-/// Passes dimension `dim` of operand 0 through to the result if `whole`, else
-/// wants both sides whole.
+/// If `whole`, passes dimension `dim` of operand 0 through to the result;
+/// otherwise, both sides need it whole.
 static void addPassOrWhole(RuleBuilder &rule, int64_t operandSize,
                            int64_t resultSize, bool whole) {
   if (whole) {
@@ -71,7 +71,7 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseAttribute(value, "value", result.attributes) ||
       parser.parseOptionalAttrDict(result.attributes))
     return failure();
-  // After Localize the type has an encoding that the value cannot carry.
+  // After Localize, the type has an encoding that the value cannot have.
   type = value.getType();
   if (succeeded(parser.parseOptionalKeyword("as")) && parser.parseType(type))
     return failure();
@@ -87,7 +87,7 @@ void ConstantOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult ConstantOp::verify() {
-  // A dense value may be a vector, too.
+  // A dense value may also be a vector.
   auto value = dyn_cast<RankedTensorType>(getValue().getType());
   if (!value || value.getShape() != getType().getShape() ||
       value.getElementType() != getType().getElementType())
@@ -118,8 +118,8 @@ FailureOr<SmallVector<Value>> ConstantOp::localize(spmd::Localizer &localizer,
     return SmallVector<Value>{
         create(builder, getLoc(), local, splat.resizeSplat(plain))};
 
-  // Every device holds the whole, padded so that all blocks are full, and takes
-  // its own.
+  // Every device holds the whole constant, padded so that all blocks are full,
+  // and slices its own block.
   const TensorSharding &sharding = localizer.getSharding(getResult());
   Emitter emit(builder, getLoc());
   SmallVector<int64_t> padded(getType().getShape());

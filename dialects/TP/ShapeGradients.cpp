@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of ops that move data about: each is linear, and its gradient
-// is the transpose, which moves elements back and adds those that were copies.
+// The gradients of ops that move data: each op is linear, and its gradient is
+// the transpose, which moves elements back and adds up copies.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -39,13 +39,13 @@ LogicalResult ReshapeOp::addGradients(ReverseMode &reverse) {
   return success();
 }
 
-/// Puts the elements of a slice back where they come from: element i of
-/// dimension d to `starts[d] + i * strides[d]` of `shape`, zeros elsewhere.
+/// Puts the elements of a slice back in their original positions: element i of
+/// dimension d at `starts[d] + i * strides[d]` of `shape`, zeros elsewhere.
 static Value unslice(Emitter emit, OpBuilder &builder, Location loc, Value g,
                      ArrayRef<int64_t> starts, ArrayRef<int64_t> strides,
                      ArrayRef<int64_t> shape) {
   Value zero = emit.constant(0, Emitter::withShape(g, {}));
-  // Dimensions with a stride first, one by one; then all others as one padding.
+  // First dimensions with a stride, one by one; then all others by one padding.
   SmallVector<int64_t> sizes(typeOf(g).getShape()), low(starts);
   for (auto [dim, stride] : llvm::enumerate(strides)) {
     if (stride == 1 || sizes[dim] == 1)
@@ -101,13 +101,14 @@ LogicalResult PadOp::addGradients(ReverseMode &reverse) {
   return success();
 }
 
-/// Adds the elements of windows where they come from, one place of the window
-/// after the other: each place sees the input with a stride.
+/// Adds the elements of windows to their original positions, for one position
+/// in the window after the other: for each of these, the windows form a slice
+/// of the input with a stride.
 static Value fold(WindowOp op, ReverseMode &reverse) {
   Emitter emit = reverse.getEmitter();
   Value g = reverse.getGradient(op.getResult());
   SmallVector<int64_t> shape(op.getInput().getType().getShape());
-  // The input with room for what windows reach over its ends.
+  // The input, extended at both ends as far as windows reach.
   SmallVector<int64_t> starts, inside(shape.size(), 0), padded(shape);
   for (auto [i, dim] : llvm::enumerate(op.getDims())) {
     auto [first, end] = op.getReach(i);
@@ -115,7 +116,7 @@ static Value fold(WindowOp op, ReverseMode &reverse) {
     padded[dim] = inside[dim] + std::max(shape[dim], end);
     starts.push_back(first + inside[dim]);
   }
-  // The places of a window, as the dimensions of the result that have them.
+  // The positions in a window, by the result's dimensions for them.
   SmallVector<int64_t> extents, place(op.getDims().size(), 0);
   for (unsigned i : llvm::seq<unsigned>(op.getDims().size()))
     extents.push_back(typeOf(g).getDimSize(op.getWindowDim(i) + 1));
@@ -136,7 +137,7 @@ static Value fold(WindowOp op, ReverseMode &reverse) {
     Value moved = unslice(emit, reverse.getBuilder(), reverse.getLoc(), seen,
                           to, strides, padded);
     sum = sum ? emit.binary<AddOp>(sum, moved) : moved;
-    // The next place, the last dimension first.
+    // Advance to the next position, last dimension first.
     int64_t i = int64_t(place.size()) - 1;
     while (i >= 0 && ++place[i] == extents[i])
       place[i--] = 0;
@@ -151,7 +152,7 @@ LogicalResult WindowOp::addGradients(ReverseMode &reverse) {
   if (reverse.isWanted(getInput()))
     reverse.add(getInput(), inner = fold(*this, reverse));
   if (getFill() && reverse.isWanted(getFill())) {
-    // What does not go to the input.
+    // The part of the gradient that does not go to the input.
     Emitter emit = reverse.getEmitter();
     Value g = reverse.getGradient(getResult());
     reverse.add(

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// The mesh that the shardings of a function name.
+/// The mesh that is named by the shardings of a function.
 static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
   llvm::SetVector<StringAttr> names;
   llvm::DenseSet<Attribute> seen; // few are distinct, and a walk is slow
@@ -36,7 +36,7 @@ static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
       collect(op->getAttrDictionary());
     }
   });
-  if (names.empty()) // a local program may say it in its types alone
+  if (names.empty()) // the mesh of a local program may only be in its types
     collect(TypeAttr::get(function.getFunctionType()));
   if (names.size() > 1) {
     function->emitError() << prefix(ErrorCode::SeveralMeshes)
@@ -130,7 +130,7 @@ std::string tp::getName(Value value) {
     return found;
   if (auto arg = dyn_cast<BlockArgument>(value))
     return "%arg" + std::to_string(arg.getArgNumber());
-  // The printer's number is known to nobody else; the op and its line serve.
+  // The user does not know the printer's number, so use the op and its line.
   Operation *op = value.getDefiningOp();
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -4,8 +4,8 @@
 /// \file The shardings of a program's values, resolved once.
 ///
 /// Attributes name axes by string; passes compute with TensorSharding. A table
-/// translates between the two and remembers, since a program has few distinct
-/// attributes for its many values.
+/// translates between the two and caches the results, since a program has few
+/// distinct attributes for its many values.
 
 #ifndef TPOPT_DIALECTS_TP_SHARDINGTABLE_H
 #define TPOPT_DIALECTS_TP_SHARDINGTABLE_H
@@ -16,10 +16,9 @@
 
 namespace tp {
 
-/// The mesh of a function: the one that its shardings name, else the module's
-/// only one. Emits an error and fails if there is none, if shardings name
-/// several, or if a tensor type is none to compute with or does not fit the
-/// mesh.
+/// The mesh of a function: the one that its shardings name, or else the
+/// module's only one. Emits an error and fails if there is none, if shardings
+/// name several, or if a tensor type is not supported or does not fit the mesh.
 mlir::FailureOr<spmd::MeshOp> getMesh(mlir::FunctionOpInterface function);
 
 class ShardingTable {
@@ -29,11 +28,11 @@ public:
 
   const Mesh &getMesh() const { return mesh; }
 
-  /// The sharding of `value`, null if it has no attribute. Scalars without one
-  /// are replicated: there is nothing to cut. Lives as long as the table.
+  /// The sharding of `value`; null if it has no attribute. Scalars without one
+  /// are replicated, as they cannot be sharded. Valid as long as the table.
   const TensorSharding *lookup(mlir::Value value);
-  /// What an attribute says for a tensor of `rank`. The attribute has been
-  /// verified. Lives as long as the table.
+  /// The meaning of an attribute for a tensor of `rank`. The attribute must be
+  /// verified. Valid as long as the table.
   const TensorSharding &resolve(spmd::ShardingAttr attribute, unsigned rank);
   spmd::ShardingAttr toAttr(const TensorSharding &sharding);
   void set(mlir::Value value, const TensorSharding &sharding) {
@@ -55,8 +54,8 @@ private:
 /// The size of one element, at least one byte.
 int64_t getElementBytes(mlir::Type tensor);
 
-/// How to call a value in messages: the `tp.name` of an argument, the name in
-/// its location, else its op and line.
+/// The name of a value in messages: the `tp.name` of an argument, the name in
+/// its location, or else its op and line.
 std::string getName(mlir::Value value);
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sorting, and the largest elements of rows that may be cut.
+// Sorting, and the largest elements of rows that may be sharded.
 
 #include "dialects/TP/Emitter.h"
 
@@ -93,8 +93,8 @@ SmallVector<Value> TopKOp::decompose(OpBuilder &builder) {
 }
 
 namespace {
-/// Where rows are cut: how many devices cut them, and how many candidates each
-/// of them has.
+/// For sharded rows: the number of devices that share a row, and the number of
+/// candidates from each of them.
 struct Tournament {
   AxisList axes;
   int64_t devices, candidates;
@@ -128,10 +128,11 @@ TopKOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   return exchanges;
 }
 
-/// The largest of each block, gathered in the order of blocks, have among them
-/// the largest of all, and of equal ones the first: places in a block ascend
-/// for equal values, and so do blocks. Who has a winner knows its index, and
-/// tells the others as the only addend that is not zero.
+/// The candidates are the largest elements of each block, gathered in the order
+/// of blocks. They contain the largest of all elements, and the first ones
+/// among equals: for equal values, indices ascend within a block and from block
+/// to block. The device that has a winner knows its index; the indices are
+/// summed over devices, with zeros on all others.
 FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
                                                ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();
@@ -171,7 +172,7 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
   Value input = operands[0];
   if (BlockLayout{size, tournament.devices}.isUneven())
     input = localizer.maskPadding(input, last, ReduceKind::Max);
-  // These are nobody's part of anything, until they are sent.
+  // These are not parts of a tensor until they are sent.
   RankedTensorType sent = getType(length, element, cut);
   auto ownValues = RankedTensorType::get(sent.getShape(), element);
   auto ownIndices = RankedTensorType::get(sent.getShape(), i32);
@@ -180,7 +181,7 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
   Value known = AddOp::create(builder, loc, ownIndices, own.getIndices(),
                               repeat(begin, ownIndices));
 
-  // Among those of all devices, the winners and their places.
+  // The winners among the candidates of all devices, and their positions.
   SmallVector<Attribute> gathered(last, spmd::toAttr(context, mesh, {}));
   gathered.push_back(spmd::toAttr(context, mesh, tournament.axes));
   SmallVector<int64_t> starts(last + 1, 0), strides(last + 1, 1);
@@ -191,7 +192,8 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
       builder.getArrayAttr(gathered), toAttr(cut), toAttr(whole));
   auto winners = create(builder, loc, values, indices, candidates);
 
-  // Their indices: a lookup in what is the device's own, zero elsewhere.
+  // The winners' indices: looked up among the device's own candidates, zero for
+  // those of other devices.
   Value place = spmd::AxisIndexOp::create(
       builder, loc, typeOf(begin), FlatSymbolRefAttr::get(context, mesh.name),
       spmd::toAttr(context, mesh, tournament.axes));

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Splices: slices, pads and concatenations whose dimension may be cut.
+// Splices: slices, pads and concatenations whose dimension may be sharded.
 
 #include "dialects/TP/Emitter.h"
 #include "dialects/TP/Strips.h"
@@ -13,12 +13,13 @@ using namespace mlir;
 using namespace tp;
 using spmd::Linearity;
 
-/// Whether `size` elements from `start` on, `stride` apart, lie in `length`.
+/// Returns true if `size` elements from `start` on, `stride` apart, are all
+/// within `length`.
 static bool isInside(int64_t start, int64_t size, int64_t stride,
                      int64_t length) {
   if (start < 0 || start >= length)
     return false;
-  // Strides and sizes are anything: no overflow.
+  // Strides and sizes can be any numbers, so avoid overflow.
   uint64_t room = stride > 0 ? length - 1 - start : start;
   uint64_t step = stride > 0 ? uint64_t(stride) : -uint64_t(stride);
   return uint64_t(size - 1) <= room / step;
@@ -65,7 +66,7 @@ LogicalResult SpliceOp::verify() {
         error << " in steps of " << stride;
       return error << " of " << typeOf(input);
     }
-    // Sizes of scalars are anything: no overflow.
+    // Sizes of scalars can be any numbers, so avoid overflow.
     if (size > getType().getDimSize(dim) - total)
       total = getType().getDimSize(dim) + 1;
     else
@@ -89,7 +90,7 @@ ShardingRule SpliceOp::getShardingRule() {
       if (typeOf(input).getRank() == 0)
         continue;
       int64_t length = typeOf(input).getDimSize(i);
-      // What is short is better had whole than cut in crumbs.
+      // A short operand is better replicated than split into tiny blocks.
       bool isShort = own && inputs > 1 && length < size / 4;
       rule.addDim(t,
                   isShort ? rule.addFactor(length, FactorKind::Whole) : factor);
@@ -120,7 +121,7 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
     if (!isScalar(input) && typeOf(input).getDimSize(dim) != size) {
       SmallVector<int64_t> starts(getType().getRank(), 0);
       SmallVector<int64_t> strides(getType().getRank(), 1);
-      // The first of them, whichever way they are read.
+      // The element with the lowest index, whatever the direction.
       starts[dim] = stride > 0 ? start : start + (size - 1) * stride;
       strides[dim] = std::abs(stride);
       piece = SliceOp::create(builder, getLoc(),
@@ -131,7 +132,7 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
       piece = emitReversed(builder, getLoc(), piece, dim, piece.getType());
     pieces.push_back(piece);
   }
-  // One scalar around one tensor is a pad.
+  // One scalar on one or both sides of one tensor is a pad.
   SmallVector<Value, 2> scalars;
   SmallVector<unsigned, 1> tensors;
   for (auto [i, piece] : llvm::enumerate(pieces))
@@ -153,13 +154,13 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where the dimension is cut
+// Sharded dimensions
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What is sent for a splice.
+/// The exchanges of a splice.
 struct SplicePlan {
-  /// By operand; none for scalars.
+  /// By operand; nullopt for scalars.
   SmallVector<std::optional<Window>> windows;
   Fetches fetches;
 };
@@ -170,8 +171,8 @@ static unsigned getFirst(SpliceOp op, unsigned operand) {
   return llvm::find(op.getInputs(), input) - op.getInputs().begin();
 }
 
-/// `devices[i]` are those that cut operand i along the dimension, and
-/// `devices.back()` the result.
+/// `devices[i]` is the number of devices that shard operand i along the
+/// dimension, and `devices.back()` is that of the result.
 static std::optional<SplicePlan> makePlan(SpliceOp op,
                                           ArrayRef<int64_t> devices) {
   SplicePlan plan;
@@ -224,8 +225,9 @@ SpliceOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Builds the local form: of every piece the device's block as if all of it
-/// were that piece, and of these the one that each element lies in.
+/// Builds the local form: for every piece, the device's block as if it
+/// consisted only of that piece; then selects for each element the piece that
+/// it is in.
 class SpliceLocalizer {
 public:
   SpliceLocalizer(SpliceOp op, spmd::Localizer &localizer, ValueRange operands)
@@ -257,7 +259,7 @@ private:
                          RankedTensorType::get({}, builder.getIntegerType(32)));
   }
 
-  /// The device's block as if all of it were piece `i`.
+  /// The device's block as if it consisted only of piece `i`.
   Value getPart(StripLocalizer &strips, unsigned i) {
     const std::optional<Window> &window = plan->windows[i];
     if (!window)
@@ -269,9 +271,10 @@ private:
                           isWhole, result);
   }
 
-  /// `behind` from row `at` of the result on, before it `front`.
+  /// Selects `behind` from row `at` of the result on, and `front` for earlier
+  /// rows.
   Value select(int64_t at, Value behind, Value front) {
-    // Pieces may be partial sums; places are not.
+    // Pieces may be partial sums, but positions are not.
     TensorSharding sharding = localizer.getSharding(op.getResult());
     sharding.unreduced.clear();
     auto withElement = [&](Type element) {
@@ -301,7 +304,7 @@ private:
   RankedTensorType result;
   AxisList axes;
   std::optional<SplicePlan> plan;
-  Value rows; ///< Of every element of the block, its row.
+  Value rows; ///< For every element of the block, its row.
 };
 
 } // namespace

@@ -74,7 +74,8 @@ SplicePieces SplicePieces::take(int64_t start, int64_t size,
     size_t number = llvm::upper_bound(ends, at) - ends.begin();
     const SplicePiece &piece = pieces[number];
     int64_t offset = at - (ends[number] - piece.size);
-    // How many more are in this piece, the way that they are read.
+    // The number of further elements in this piece, in the direction of
+    // reading.
     int64_t room = stride > 0 ? piece.size - 1 - offset : offset;
     int64_t count = std::min(size - i, room / step + 1);
     if (piece.isFill())
@@ -102,7 +103,8 @@ Value SplicePieces::build(OpBuilder &builder, Location loc, Type type) const {
                                      : DenseI64ArrayAttr());
 }
 
-/// The one dimension in which two shapes differ; none if they have zeros.
+/// The only dimension in which two shapes differ; nullopt if there are zeros or
+/// several differences.
 static std::optional<int64_t> getOnlyDifference(ArrayRef<int64_t> a,
                                                 ArrayRef<int64_t> b) {
   std::optional<int64_t> found;
@@ -120,8 +122,8 @@ static std::optional<SplicePieces> getPieces(SliceOp op) {
       getOnlyDifference(shapeOf(op.getInput()), op.getType().getShape());
   if (!dim)
     return std::nullopt;
-  // A stride along one element changes nothing, but pieces would not say it
-  // again.
+  // A stride has no effect on a single element, but pieces would not preserve
+  // it.
   for (auto [i, stride] : llvm::enumerate(op.getStrides()))
     if (stride != 1 &&
         (int64_t(i) != *dim || op.getType().getDimSize(*dim) == 1))
@@ -148,7 +150,7 @@ static std::optional<SplicePieces> getPieces(PadOp op) {
 }
 
 static std::optional<SplicePieces> getPieces(ConcatOp op) {
-  // One input is no choice of pieces: nothing would be left of the op.
+  // With a single input there is nothing to splice.
   SplicePieces pieces{int64_t(op.getDim()), {}};
   if (llvm::is_contained(op.getType().getShape(), 0) ||
       op.getInputs().size() == 1)

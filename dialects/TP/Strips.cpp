@@ -35,18 +35,19 @@ Value tp::emitReversed(OpBuilder &builder, Location loc, Value x, int64_t dim,
                           /*batch_dims=*/0);
 }
 
-/// Whether what is `distance` places ahead is every device's own. Of two
-/// mirrored devices each is the next one's image.
+/// Returns true if the block `distance` positions ahead is each device's own.
+/// On a mirrored ring of two, each device is the mirror image of the next one.
 static bool isOwn(int64_t distance, bool mirrored, int64_t ring) {
   return mirrored ? ring == 2 && distance == 1 : distance == 0;
 }
 
-/// The place of the i-th block of a window on the ring.
+/// The distance on the ring of the i-th block of a window.
 static int64_t getDistance(const Window &window, size_t i, int64_t ring) {
   return ((window.lowest + int64_t(i)) % ring + ring) % ring;
 }
 
-/// Adds rows of a block, with those that they overlap or touch.
+/// Adds a fetch of rows of a block, merged with fetches that it overlaps or
+/// touches.
 static void addFetch(Fetches &fetches, Fetch added) {
   for (auto *it = fetches.begin(); it != fetches.end();) {
     BlockRows hull = added.rows.hull(it->rows);
@@ -81,7 +82,8 @@ StripLocalizer::StripLocalizer(spmd::Localizer &localizer, Location loc,
     fetched.push_back(fetch(run));
 }
 
-/// The device's own rows, so that no encoding says of what they are a part.
+/// The type of some of the device's own rows. It has no encoding, as these are
+/// not the local part of a tensor.
 RankedTensorType StripLocalizer::getStripType(unsigned source, int64_t rows) {
   RankedTensorType local = typeOf(sources[source]);
   SmallVector<int64_t> shape(local.getShape());
@@ -124,7 +126,7 @@ Value StripLocalizer::fetch(const Fetch &run) {
     rows = {block - rows.end, block - rows.begin};
   }
   Value part = slice(local, rows, run.source);
-  // From ahead: the sender's buffer moves back.
+  // To get rows from ahead, the sender's buffer is shifted back.
   return spmd::ShiftOp::create(
       builder, loc, part.getType(), part, localizer.getMesh().name,
       spmd::toAttr(builder.getContext(), localizer.getMesh(), axes),
@@ -156,8 +158,8 @@ Value StripLocalizer::getRows(const Fetch &wanted, bool isHere) {
   llvm_unreachable("the windows' rows were fetched");
 }
 
-/// The rows of the window, and those that are needed around them; of a mirrored
-/// window from the last to the first.
+/// The rows of the window, and the extra rows that are needed around them; a
+/// mirrored window is in reverse order.
 Value StripLocalizer::getStrip(unsigned source, const Window &window,
                                bool isWhole) {
   int64_t block = typeOf(sources[source]).getDimSize(dim);

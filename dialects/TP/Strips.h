@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The local form of what moves rows along a cut dimension.
+/// \file The local form of ops that move rows along a sharded dimension.
 ///
-/// A window (see Halo.h) says which rows of other devices' blocks a device
-/// needs. They are fetched, each run of rows by one shift for all windows on
-/// one value, and put beside the device's own: a strip, of which the device's
-/// result block is a part.
+/// A window (see Halo.h) gives the rows that a device needs of other devices'
+/// blocks. Each run of rows is fetched by one shift for all windows on a value,
+/// and concatenated with the device's own rows: this is a strip, which contains
+/// the device's result block.
 
 #ifndef TPOPT_DIALECTS_TP_STRIPS_H
 #define TPOPT_DIALECTS_TP_STRIPS_H
@@ -17,11 +17,12 @@
 
 namespace tp {
 
-/// Distances and launches past which another way is simpler, whatever it costs.
+/// The limit on distances and launches; beyond it another way is simpler, even
+/// if it costs more.
 inline constexpr size_t kMostDistances = 8;
 
-/// Rows of the block of value `source`, by number, of the device `distance`
-/// places ahead on the ring, or of its mirror image. A mirrored block's rows
+/// Rows of the block of value number `source` on the device `distance`
+/// positions ahead on the ring, or on its mirror image. A mirrored block's rows
 /// are numbered from its end, as in its window.
 struct Fetch {
   unsigned source;
@@ -30,39 +31,39 @@ struct Fetch {
   BlockRows rows;
 };
 
-/// Runs that overlap or touch are merged. Others from the same block are
-/// fetched separately: on two devices, the blocks before and after are the same
-/// block.
+/// Runs that overlap or touch are merged. Other runs from the same block are
+/// fetched separately: on two devices, the previous and the next block are the
+/// same.
 using Fetches = llvm::SmallVector<Fetch, 2>;
 
-/// Adds what `window` on a value takes from other devices.
+/// Adds the rows that `window` on a value needs from other devices.
 void addFetches(Fetches &fetches, unsigned source, const Window &window,
                 int64_t ring);
 
-/// The launch that sends `shape`, a part of a tensor of such elements.
+/// The launch that sends a part of size `shape` of a tensor with such elements.
 spmd::Exchange getExchange(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                            const AxisList &axes);
 
-/// The error of an op that needs rows along `dim` from too many others.
-/// Partition never chooses that; only a hand-written sharding gets here.
+/// Emits the error for an op that needs rows along `dim` from too many devices.
+/// Partition never chooses such a plan; only a hand-written sharding gets here.
 mlir::InFlightDiagnostic emitTooManyExchanges(mlir::Operation *op, int64_t dim);
 
-/// `x` with element i along `dim` where element n - 1 - i was.
+/// `x` reversed along `dim`: element i is element n - 1 - i of `x`.
 mlir::Value emitReversed(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value x, int64_t dim, mlir::Type type);
 
-/// Builds the shifts and what is made of them.
+/// Builds the shifts and the strips.
 class StripLocalizer {
 public:
-  /// `axes` cut dimension `dim`; `sources` are what the device has of each
+  /// `axes` shard dimension `dim`; `sources` are the device's parts of each
   /// value.
   StripLocalizer(spmd::Localizer &localizer, mlir::Location loc, int64_t dim,
                  const AxisList &axes, mlir::ValueRange sources,
                  const Fetches &fetches);
 
-  /// The device's block of type `result`, of which rows are `stride` apart in
-  /// the window on value `source`, which is `isWhole` if it is not cut. If the
-  /// window is spread, `setApart` puts the fill after each of its rows.
+  /// The device's block of type `result`, whose rows are `stride` apart in the
+  /// window on value `source`; `isWhole` means that the value is not sharded.
+  /// If the window is spread, `setApart` puts the fill after each of its rows.
   mlir::Value
   getPart(unsigned source, const Window &window, int64_t stride, bool isWhole,
           mlir::RankedTensorType result,
@@ -87,7 +88,7 @@ private:
   AxisList axes;
   mlir::ValueRange sources;
   const Fetches &fetches;
-  llvm::SmallVector<mlir::Value, 2> fetched; ///< Of each, in order.
+  llvm::SmallVector<mlir::Value, 2> fetched; ///< For each fetch, in order.
 };
 
 } // namespace tp

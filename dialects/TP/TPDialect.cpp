@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The `tp` dialect: types it accepts, attributes of arguments and results.
+// The `tp` dialect: supported types, and attributes of arguments and results.
 
 #include "dialects/OpError.h"
 #include "dialects/SPMD/Directives.h"
@@ -25,7 +25,7 @@ using namespace tp;
 #include "tpopt/Dialect/TP/TPOps.cpp.inc"
 
 namespace {
-/// Calls to private functions are inlined before anything else happens.
+/// Calls to private functions are inlined before any other pass.
 struct TPInlinerInterface : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
   bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
@@ -51,11 +51,12 @@ void TPDialect::initialize() {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// More elements than any machine holds; it keeps products of sizes in range.
+/// More elements than any machine holds; the limit keeps products of sizes in
+/// range.
 static constexpr double kMaxElements = 0x1p60;
 
-/// Whether products of some of the sizes of a static shape stay in range. A
-/// size of 0 does not excuse the others.
+/// Returns true if products of any of the sizes of a static shape stay in
+/// range. A size of 0 does not excuse the others.
 static bool isBounded(ArrayRef<int64_t> shape) {
   double elements = 1;
   for (int64_t size : shape)
@@ -63,8 +64,8 @@ static bool isBounded(ArrayRef<int64_t> shape) {
   return elements <= kMaxElements;
 }
 
-/// The elements of a tensor that tp ops take, null of other types. Asked of
-/// every operand by every verifier.
+/// The element type of a tensor that tp ops support; null for other types.
+/// Every verifier calls this for every operand.
 static Type getElement(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape() || !isBounded(tensor.getShape()))

@@ -3,9 +3,9 @@
 
 /// \file The tensor types of a function, checked as passes need them.
 ///
-/// MLIR verifies a type without its module and its use, so nothing has compared
-/// a `#spmd.local` encoding with its mesh, or looked at the tensors of other
-/// dialects' ops, before a pass does.
+/// MLIR verifies a type without its module and its uses. So before passes run,
+/// nothing has compared a `#spmd.local` encoding with its mesh, or checked the
+/// tensors of other dialects' ops.
 
 #ifndef TPOPT_DIALECTS_TP_TENSORTYPES_H
 #define TPOPT_DIALECTS_TP_TENSORTYPES_H
@@ -20,18 +20,20 @@ namespace tp {
 /// The encoding of a local type; null for any other type.
 spmd::LocalAttr getLocal(mlir::Type type);
 
-/// The distinct tensor types of a function, each with the first op that has it.
+/// The distinct tensor types of a function, each with the first op that uses
+/// it.
 using TensorTypes =
     llvm::SmallMapVector<mlir::RankedTensorType, mlir::Operation *, 16>;
 TensorTypes collectTensorTypes(mlir::FunctionOpInterface function);
 
-/// Checks that passes can compute with each type, and that a local type is what
-/// its encoding makes of the whole tensor on `mesh`. Emits an error at the op
-/// that has the type.
+/// Checks that passes support each type, and that a local type agrees with its
+/// encoding and the whole tensor on `mesh`. Emits an error at the op that has
+/// the type.
 mlir::LogicalResult verifyTensorTypes(const TensorTypes &types,
                                       const Mesh &mesh);
 
-/// Checks that no type is local, since `function` is to be cut. Emits an error.
+/// Checks that no type is local, since `function` is yet to be partitioned.
+/// Emits an error.
 mlir::LogicalResult verifyNotLocal(mlir::FunctionOpInterface function);
 
 } // namespace tp

@@ -13,7 +13,8 @@ using namespace tp;
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Shared by both norms: rows of the input, parameters of the last dimension.
+/// Shared by both norms: checks rows of the input, and parameters of the last
+/// dimension.
 static LogicalResult verifyNorm(Operation *op, Value input,
                                 ArrayRef<Value> parameters, APFloat epsilon) {
   RankedTensorType type = typeOf(input);
@@ -37,7 +38,7 @@ static LogicalResult verifyNorm(Operation *op, Value input,
   return success();
 }
 
-/// The mean over the last dimension, without it.
+/// The mean over the last dimension, which the result lacks.
 static Value emitMean(Emitter &emit, Value x) {
   int64_t last = typeOf(x).getRank() - 1;
   Value sum = emit.reduce(ReductionKind::Sum, x, last);
@@ -54,7 +55,7 @@ static Value emitNormalised(Emitter &emit, Value x, double epsilon) {
   return emit.binary<MulOp>(x, emit.repeatAlong(scale, x, last));
 }
 
-/// `row`, a parameter of the last dimension, for every row of `x`.
+/// Repeats `row`, a parameter of the last dimension, for every row of `x`.
 static Value emitRow(Emitter &emit, Value row, Value x) {
   return emit.broadcast(emit.widen(row), typeOf(x).getShape(),
                         {typeOf(x).getRank() - 1});
@@ -165,7 +166,8 @@ ShardingRule RotaryOp::getShardingRule() {
 }
 
 double RotaryOp::getFlops(ArrayRef<int64_t> sizes) {
-  // Six per pair; the factor of the angles is no dimension of the input.
+  // Six operations per pair; the factor of the angles is not a dimension of the
+  // input.
   return 3 * getVolume(sizes) / std::max<int64_t>(1, sizes.back());
 }
 
@@ -206,7 +208,7 @@ SmallVector<Value> RotaryOp::decompose(OpBuilder &builder) {
                                 emit.binary<MulOp>(a, sin));
   SmallVector<Value> parts{ya, yb};
   if (getInterleaved()) {
-    // [.., h] and [.., h] to [.., h, 2] to [.., 2h].
+    // Joins [.., h] and [.., h] to [.., h, 2], and reshapes that to [.., 2h].
     SmallVector<int64_t> pair(typeOf(ya).getShape()), joined(pair);
     pair.push_back(1);
     joined[last] = 2 * half;
@@ -249,9 +251,9 @@ double CrossEntropyOp::getFlops(ArrayRef<int64_t> sizes) {
 }
 
 Value tp::isLabel(Emitter &emit, Value labels, Value logits) {
-  // By comparison, so that a cut vocabulary needs no gather: one device finds
-  // the label, the others none. Counted in at least 32 bits, as a vocabulary
-  // may be larger than a narrow label type can count.
+  // By comparison, so that a sharded vocabulary needs no gather: one device
+  // finds the label, and the others find none. Computed in at least 32 bits, as
+  // a vocabulary may be larger than the range of a narrow label type.
   Type type = typeOf(labels).getElementType();
   if (type.getIntOrFloatBitWidth() < 32)
     type = IntegerType::get(labels.getContext(), 32);
@@ -272,8 +274,8 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value hit = isLabel(emit, getLabels(), x);
   Value target = emit.reduce(ReductionKind::Sum,
                              emit.select(hit, x, emit.constant(0, x)), last);
-  // The maximum comes back here and not in the target's term, which a label
-  // outside the vocabulary does not have.
+  // The maximum is added here and not to the target's term, which is missing
+  // for a label outside of the vocabulary.
   Value loss = emit.binary<AddOp>(emit.unary<LogOp>(sum),
                                   emit.binary<SubOp>(max, target));
   return {emit.convert(loss, getType().getElementType())};

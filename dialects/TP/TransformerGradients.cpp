@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of transformer ops that are shorter than those of what the ops
-// decompose into: the maximum that a softmax subtracts has no part in them.
+// The gradients of transformer ops that are shorter than those of the ops'
+// decompositions: they do not need the maximum that a softmax subtracts.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -22,8 +22,8 @@ LogicalResult SoftmaxOp::addGradients(ReverseMode &reverse) {
 }
 
 LogicalResult CrossEntropyOp::addGradients(ReverseMode &reverse) {
-  // g (softmax - 1 at the label), where weights are computed again from the
-  // logits and never kept.
+  // g (softmax - 1 at the label), where weights are recomputed from the logits
+  // and never stored.
   Formulas f = reverse.getFormulas();
   Value x = f.widen(getLogits());
   unsigned last = typeOf(x).getRank() - 1;

@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Windows that slide over a tensor, also where it is cut.
+// Windows that slide over a tensor, which may be sharded.
 //
-// A device's windows reach over the borders of its block. So the block is made
-// longer at both ends, one dimension after the other, and the windows of that
-// are views. What the first dimension fetched, the second one sends on, so that
-// corners of images come by way of two neighbours.
+// A device's windows reach across the borders of its block. So the block is
+// extended at both ends, one dimension after the other, and the windows are
+// views of the extended block. Each dimension also sends the rows fetched for
+// earlier dimensions, so that corners of images come by way of two neighbours.
 
 #include "dialects/TP/Emitter.h"
 #include "dialects/TP/Strips.h"
@@ -26,7 +26,7 @@ std::pair<int64_t, int64_t> WindowOp::getReach(unsigned i) {
                     1 - low};
 }
 
-/// Whether windows along `dims[i]` read what is not the input's.
+/// Returns true if windows along `dims[i]` read outside of the input.
 static bool readsOutside(WindowOp op, unsigned i) {
   auto [first, end] = op.getReach(i);
   return first < 0 || end > op.getInput().getType().getDimSize(op.getDims()[i]);
@@ -86,7 +86,7 @@ static LogicalResult verifyShape(WindowOp op) {
   return success();
 }
 
-/// Sizes, strides and dilations are anything: no overflow.
+/// Sizes, strides and dilations can be any numbers, so avoid overflow.
 static LogicalResult verifyPlaces(WindowOp op) {
   for (auto [i, dim] : llvm::enumerate(op.getDims())) {
     using Wide = __int128;
@@ -170,18 +170,18 @@ WindowOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where a dimension is cut
+// Sharded dimensions
 //===----------------------------------------------------------------------===//
 
-/// What devices need along `dims[i]`, of which `from` devices cut the input and
-/// `to` the result.
+/// The rows that each device needs along `dims[i]` when that dimension is split
+/// over `from` devices in the input and `to` devices in the result.
 static std::optional<Window> getWindow(WindowOp op, unsigned i, int64_t from,
                                        int64_t to) {
   int64_t n = op.getInput().getType().getDimSize(op.getDims()[i]);
   int64_t dim = op.getWindowDim(i);
   auto [first, end] = op.getReach(i);
   if (end <= 0 || first >= n)
-    return std::nullopt; // fill and nothing else
+    return std::nullopt; // only fill is read
   RankedTensorType result = op.getType();
   Piece piece{first, /*at=*/0, result.getDimSize(dim), op.getStrides()[i]};
   piece.taps = result.getDimSize(dim + 1);
@@ -190,8 +190,8 @@ static std::optional<Window> getWindow(WindowOp op, unsigned i, int64_t from,
                    kMostDistances);
 }
 
-/// The rows that a device's windows along `dims[i]` read, with windows of
-/// `block` on it.
+/// The number of rows that a device reads along `dims[i]` if it has `block`
+/// windows.
 static int64_t getSpan(WindowOp op, unsigned i, int64_t block) {
   auto [first, end] = op.getReach(i);
   int64_t size = op.getType().getDimSize(op.getWindowDim(i));
@@ -229,7 +229,7 @@ WindowOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Makes the device's block longer, dimension by dimension.
+/// Extends the device's block, one dimension after the other.
 class WindowLocalizer {
 public:
   WindowLocalizer(WindowOp op, spmd::Localizer &localizer, ValueRange operands)
@@ -242,7 +242,7 @@ public:
     for (unsigned i = 0; i < low.size(); ++i)
       if (failed(extend(i)))
         return failure();
-    // Only dimensions that are not cut still read outside.
+    // Only dimensions that are not sharded still read outside.
     return SmallVector<Value>{emitWindow(builder, loc, result, value, fill,
                                          op.getDims(), low, op.getStrides(),
                                          op.getDilations())};
@@ -281,13 +281,13 @@ private:
                          RankedTensorType::get({}, builder.getIntegerType(32)));
   }
 
-  /// Rows of the value that are not the input's become fill.
+  /// Sets rows of the value that are outside of the input to fill.
   void fillOutside(unsigned i) {
     int64_t dim = op.getDims()[i];
     auto [first, end] = op.getReach(i);
     Value rows =
         emit.iota(dim, typeOf(value).getShape(), builder.getIntegerType(32));
-    // Of the first row, where in the input it is.
+    // The position in the input of the first row.
     Value begin = emit.binary<AddOp>(
         emit.binary<MulOp>(
             localizer.getBlockBegin(op.getResult(), op.getWindowDim(i)),

@@ -10,8 +10,8 @@
 
 namespace tp {
 
-/// Windows of type `type`, with `fill` if some of them read outside `input`. It
-/// may be null if none does.
+/// Windows of type `type`, with `fill` if some of them read outside of `input`;
+/// `fill` may be null if none does.
 mlir::Value emitWindow(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::RankedTensorType type, mlir::Value input,
                        mlir::Value fill, llvm::ArrayRef<int64_t> dims,

@@ -22,7 +22,7 @@ static absl::string_view toView(StringRef text) {
   return {text.data(), text.size()};
 }
 
-/// The format's name of a role.
+/// Converts a role to the artifact format.
 static tprt::Role toFormat(Role role) {
   switch (role) {
   case Role::Input:
@@ -64,7 +64,7 @@ LogicalResult ArtifactBuilder::addMesh() {
     return success();
   for (const Axis &axis : mesh->axes)
     writer.add(tprt::MeshAxis{writer.text(axis.name), axis.size});
-  // In order, they say nothing.
+  // Consecutive ids are the default, so they are not stored.
   if (!llvm::is_sorted(mesh->deviceIds))
     for (int64_t device : mesh->deviceIds)
       writer.add(tprt::DeviceRow{static_cast<uint32_t>(device)});
@@ -235,7 +235,8 @@ FailureOr<std::string> ArtifactBuilder::build() {
                   code ? toView(code->getTarget().getName())
                        : tprt::kInterpreterTarget);
   std::string bytes = writer.finish();
-  // What the runtime would refuse is our mistake, and better found here.
+  // An artifact that the runtime would reject is a bug of the compiler, better
+  // detected here.
   auto check = tprt::Artifact::fromBytes(bytes);
   if (!check.ok())
     return module.emitError()
@@ -249,7 +250,7 @@ FailureOr<std::string> ArtifactBuilder::build() {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Puts a program that the module has kept, if it has, into a section.
+/// Writes a program that the module may have kept into a section.
 static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
                     StringRef name, tprt::SectionKind section) {
   auto programs = module->getAttrOfType<DictionaryAttr>(kProgramsAttr);

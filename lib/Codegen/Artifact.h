@@ -1,15 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file From step programs to the bytes of a `.tpx`.
+/// \file Translates step programs to the bytes of a `.tpx` file.
 ///
-/// Programs of a module become the entries of one artifact. Inputs of equal
-/// name are one storage; equal row programs are one kernel, so a model's layers
-/// share theirs. The bytes depend on the module and the CPU's features only.
+/// The programs of a module become the entries of one artifact. Inputs of equal
+/// name share one storage; equal row programs become one kernel, so the layers
+/// of a model share theirs. The bytes depend only on the module and the CPU's
+/// features.
 ///
-/// An artifact also carries the programs it was made of, as bytecode that the
-/// runtime never reads: the whole one, from before sharding, and the one of a
-/// device. They wait in attributes of the module until it is written.
+/// An artifact also carries the programs it was compiled from, as bytecode that
+/// the runtime never reads: the whole program, from before sharding, and the
+/// one of a device. They are kept in attributes of the module until the
+/// artifact is written.
 
 #ifndef TPOPT_CODEGEN_ARTIFACT_H
 #define TPOPT_CODEGEN_ARTIFACT_H
@@ -30,20 +32,22 @@ enum class DType : uint32_t;
 namespace tp::codegen {
 
 /// The module as bytecode, without `tp.programs`, `tp.allocated`, `tp.overlap`
-/// and places in files: the same program gives the same bytes wherever it is
+/// and file locations: the same program gives the same bytes wherever it is
 /// read from, and whether or not a report was asked for.
 std::string getProgramBytes(mlir::ModuleOp module);
 
-/// What the runtime calls an element type; none if it has no such elements.
+/// The runtime's enumerator for an element type; none if the runtime does not
+/// support it.
 std::optional<tprt::DType> getDType(mlir::Type type);
 
 /// Compiles the row programs with `code` and writes the tables. Buffers must
-/// have places (`tp-assign-buffers`). Emits errors where they lie.
+/// have been assigned offsets (`tp-assign-buffers`). Emits errors at the ops
+/// that cause them.
 mlir::FailureOr<std::string> buildArtifact(mlir::ModuleOp module,
                                            TargetCode &code);
 
-/// An artifact for tp-run's interpreter: of programs without steps, and
-/// `wholeProgram` as bytecode, which is what will be run.
+/// Builds an artifact for tp-run's interpreter: it has programs without steps,
+/// and `wholeProgram` as bytecode, which the interpreter executes.
 mlir::FailureOr<std::string>
 buildInterfaceArtifact(mlir::ModuleOp module, llvm::StringRef wholeProgram);
 

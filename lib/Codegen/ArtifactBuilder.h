@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Builds the tables of an artifact. Artifact.cpp adds what all entries
-/// share and the entries, ArtifactSteps.cpp their steps.
+/// \file Builds the tables of an artifact. Artifact.cpp adds the entries and
+/// the tables that all entries share, ArtifactSteps.cpp adds the steps of the
+/// entries.
 
 #ifndef TPOPT_LIB_CODEGEN_ARTIFACTBUILDER_H
 #define TPOPT_LIB_CODEGEN_ARTIFACTBUILDER_H
@@ -24,7 +25,7 @@ namespace tp::codegen {
 
 class ArtifactBuilder {
 public:
-  /// Without `code`, an artifact of programs without steps.
+  /// If `code` is null, builds an artifact of programs without steps.
   explicit ArtifactBuilder(mlir::ModuleOp module, TargetCode *code = nullptr)
       : module(module), code(code) {}
   mlir::FailureOr<std::string> build();
@@ -79,13 +80,13 @@ private:
   TargetCode *code;
   KernelTable kernelTable;
   mlir::OwningOpRef<mlir::ModuleOp> combinations,
-      randoms;                            ///< Kernels no step calls.
-  llvm::SmallVector<uint32_t> kernelRows; ///< By the table's numbers.
+      randoms;                            ///< Kernels that no step calls.
+  llvm::SmallVector<uint32_t> kernelRows; ///< By number in the KernelTable.
   llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
   llvm::DenseMap<mlir::Attribute, uint32_t> communicators, coordinates;
   llvm::DenseMap<std::pair<mlir::Attribute, int64_t>, uint32_t> places;
   llvm::DenseMap<mlir::Attribute, uint64_t> constants;
-  /// By the members and how many rows there are.
+  /// By the members and the number of rows.
   std::map<std::pair<std::vector<int64_t>, int64_t>, uint32_t> bundles;
 
   llvm::DenseMap<mlir::Value, tprt::BufferRow> roots; ///< Of the current entry.

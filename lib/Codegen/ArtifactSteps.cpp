@@ -14,7 +14,7 @@ static_assert(step::kNumBatchDims == tprt::kMaxBatch);
 static_assert(step::kMaxNesting == tprt::kMaxNesting);
 
 //===----------------------------------------------------------------------===//
-// The format's names of the dialect's enums
+// Conversion of the dialect's enums to the artifact format
 //===----------------------------------------------------------------------===//
 
 static tprt::CollectiveKind toFormat(step::CollectiveKind kind) {
@@ -44,7 +44,7 @@ static tprt::Reduction toFormat(step::Reduction kind) {
   case step::Reduction::Prod:
   case step::Reduction::UMax:
   case step::Reduction::UMin:
-    break; // no collective reduces so
+    break; // not a reduction of collectives
   }
   llvm_unreachable("covered switch");
 }
@@ -114,7 +114,8 @@ tprt::MatmulOperand ArtifactBuilder::getOperand(Value buffer) {
   return operand;
 }
 
-/// What traces and errors call a step: the name in its location, else its kind.
+/// The name of a step in traces and errors: the name in its location, or else
+/// its kind.
 static std::string getStepName(Operation *op) {
   std::string name = op->getName().stripDialect().str();
   if (auto collective = dyn_cast<step::CollectiveStartOp>(op))
@@ -126,7 +127,7 @@ static std::string getStepName(Operation *op) {
     name = named.getName().str();
     return WalkResult::interrupt();
   });
-  // Of several ways, the one that is executed.
+  // Of several alternatives, tell which one is executed.
   StringRef kind = op->getName().stripDialect();
   if (isa<step::ChooseOp>(op->getParentOp()) && name != kind)
     name += (" (" + kind + ")").str();
@@ -169,7 +170,7 @@ LogicalResult ArtifactBuilder::addKernelCall(step::KernelOpInterface op) {
   return success();
 }
 
-/// What reduces among ranks that are threads on one GPU.
+/// Adds the kernels that reduce among ranks that are threads on one GPU.
 LogicalResult ArtifactBuilder::addCombinations() {
   combinations = createCombinations(module);
   for (auto op : combinations->getOps<step::CombineOp>()) {
@@ -183,7 +184,7 @@ LogicalResult ArtifactBuilder::addCombinations() {
   return success();
 }
 
-/// What fills inputs that are given no value.
+/// Adds the kernels that fill inputs for which no value is given.
 LogicalResult ArtifactBuilder::addRandoms() {
   randoms = createRandoms(module);
   for (auto op : randoms->getOps<step::RandomOp>()) {
@@ -332,7 +333,8 @@ void ArtifactBuilder::addSort(step::SortOp op) {
   pushStep(op, tprt::StepKind::Sort, writer.add(row));
 }
 
-/// The step, then those of its regions, which it counts.
+/// Adds the step, followed by the steps of its regions, whose numbers it
+/// records.
 LogicalResult ArtifactBuilder::addControl(Operation *op, tprt::ControlRow row) {
   size_t place = steps.size();
   pushStep(op, tprt::StepKind::Control, 0);
@@ -374,7 +376,7 @@ LogicalResult ArtifactBuilder::addChoice(step::ChooseOp op) {
   return addControl(op, row);
 }
 
-/// A tensor's bytes as they lie in memory.
+/// A tensor's bytes as they are laid out in memory.
 static std::string getBytes(ElementsAttr value) {
   std::string bytes;
   auto dense = cast<DenseElementsAttr>(value);

@@ -4,18 +4,18 @@
 /// \file How attention is divided among the threads of a GPU.
 ///
 /// The kernels are those of FlashAttention-2 (Dao, arXiv:2307.08691): a block
-/// goes through the keys in tiles, with the maximum and the sum of each row so
-/// far in registers, and scores are never written to memory. The queries of all
+/// goes through the keys in tiles and keeps the running maximum and sum of each
+/// row in registers, so scores are never written to memory. The queries of all
 /// heads that share a key-value head are rows of one problem, so that each key
 /// is read once for the group.
 ///
-/// 16-bit floats are multiplied by tensor cores: a warp has one or two times 16
-/// rows, a block up to four warps. On Hopper, four warps together have 64 rows
-/// where there are many, a block two such *warpgroups*. f32 is multiplied by
-/// ordinary instructions, for its precision. Few rows, as there are when tokens
-/// are generated, give too few blocks to read the keys at the memory's speed,
-/// so their keys are divided among several blocks, the *parts* (Flash-Decoding,
-/// Dao et al. 2023):
+/// 16-bit floats are multiplied by tensor cores: a warp has 16 or 32 rows, a
+/// block up to four warps. On Hopper, if there are many rows, four warps form a
+/// *warpgroup* with 64 rows, and a block has two warpgroups. f32 is multiplied
+/// by ordinary instructions, for its precision. When tokens are generated there
+/// are few rows, which give too few blocks to read the keys at the memory's
+/// speed; so the keys are divided among several blocks, the *parts*
+/// (Flash-Decoding, Dao et al. 2023):
 ///
 ///     getAttentionTiles({1024 rows of bf16, 64 features})  4 warps of 32 rows
 ///     getAttentionTiles({8 rows of bf16, 128 features})    1 warp of 16 rows
@@ -23,9 +23,9 @@
 ///     getAttentionParts({8 rows, 8 heads, 4096 keys})      32 parts
 ///     getAttentionParts({8 rows, 512 heads, 8192 keys})    3 parts: 3.9 waves
 ///
-/// The parts are of the keys that are visible when the kernel runs, so that one
-/// captured graph serves all positions of a cache. What they leave is put
-/// together by a row program.
+/// The keys that are visible when the kernel runs are divided into parts, so
+/// that one captured graph serves all positions of a cache. A row program
+/// combines the results of the parts.
 ///
 /// Units: sizes are elements, shared memory is bytes.
 
@@ -36,50 +36,51 @@
 
 namespace tp::codegen {
 
-/// What the division depends on.
+/// The sizes that the division depends on.
 struct AttentionSize {
   int64_t heads;         ///< Key-value heads of all batch entries.
-  int64_t rows;          ///< Queries of one of them: positions by groups.
-  int64_t keys;          ///< That a cache has room for.
+  int64_t rows;          ///< Queries per key-value head: positions * groups.
+  int64_t keys;          ///< Capacity of the cache.
   int64_t features;      ///< Of a query and a key.
   int64_t valueFeatures; ///< Of a value.
-  bool isHalf;           ///< Of 16-bit floats.
+  bool isHalf;           ///< The element type is a 16-bit float.
 };
 
 struct AttentionTiles {
-  int64_t warps;    ///< Of a block.
-  int64_t warpRows; ///< Rows of a warp.
-  int64_t keys;     ///< Of a tile.
+  int64_t warps;    ///< Per block.
+  int64_t warpRows; ///< Rows per warp.
+  int64_t keys;     ///< Per tile.
 
   int64_t getRows() const { return warps * warpRows; }
 };
 
 AttentionTiles getAttentionTiles(const AttentionSize &size);
 
-/// The chip whose tensor cores warpgroups use, and no later one.
+/// The chip whose tensor cores warpgroups use; later chips do not have them.
 inline constexpr char kWarpgroupChip[] = "sm_90a";
-/// Whether the kernel there is that of warpgroups: of 16-bit floats, of 64 or
-/// 128 features, and of more rows than one warpgroup has, without a mask, whose
-/// places would take more registers than there are.
+/// Returns true if the kernel for warpgroups on that chip can be used: it takes
+/// 16-bit floats, 64 or 128 features, and more rows than one warpgroup has. It
+/// takes no mask, since addressing one would need more registers than there
+/// are.
 bool fitsWarpgroups(const AttentionSize &size, bool isMasked);
 AttentionTiles getWarpgroupTiles();
 
-/// Of the kernels of warps, how many blocks a multiprocessor of a large GPU has
-/// at once, by its registers and its shared memory.
+/// The number of blocks of the kernels for warps that a multiprocessor of a
+/// large GPU runs at a time, limited by its registers and shared memory.
 int64_t getBlocksAtOnce(const AttentionSize &size, const AttentionTiles &tiles);
 
 /// Multiprocessors of a large GPU (H100).
 inline constexpr int64_t kMultiprocessors = 132;
 
-/// Among how many blocks the keys of a block of rows are divided; 1 if they are
-/// not. The waves in which the blocks come, on a GPU with so many
-/// multiprocessors, are to be whole.
+/// The number of blocks among which the keys of a block of rows are divided; 1
+/// if they are not divided. It is chosen so that the blocks fill whole waves on
+/// a GPU with the given number of multiprocessors.
 int64_t getAttentionParts(const AttentionSize &size,
                           int64_t multiprocessors = kMultiprocessors);
 
-/// Numbers of parts that are worth timing, of which the first is that for a
-/// large GPU: those for smaller and larger ones, and half as many, whose
-/// results are put together with half of the reads.
+/// Numbers of parts that are worth timing. The first is the number for a large
+/// GPU. The others are half of it, for which combining the results takes half
+/// as many reads, and the numbers for smaller and larger GPUs.
 llvm::SmallVector<int64_t> getAttentionPartChoices(const AttentionSize &size);
 
 } // namespace tp::codegen

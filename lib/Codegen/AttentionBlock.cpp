@@ -36,7 +36,8 @@ AttentionBlock::AttentionBlock(OpBuilder &builder,
   offset = getArgument(op.getOffset());
   lengths = getArgument(op.getLengths());
   mask = getArgument(op.getMask());
-  // More keys than there can be hide nothing.
+  // A window larger than any number of keys hides nothing, so it can be
+  // clamped.
   if (op.getWindow())
     window = std::min<uint64_t>(*op.getWindow(), INT32_MAX);
   thread = arith::IndexCastUIOp::create(
@@ -115,7 +116,7 @@ Value AttentionBlock::getPosition(Value row) {
 }
 
 Value AttentionBlock::isMasked(Value row, Value key) {
-  // There may be neither this row nor this key.
+  // This row or this key may not exist.
   row = div(min(row, number(rows - 1)), groups);
   key = min(key, number(keys - 1));
   Value place = locate(mask, {{batch, getStride(mask, 0)},

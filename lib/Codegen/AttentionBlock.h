@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the kernels of attention and of its gradients have in common: whose
-// queries and keys a block has, and which of these see each other.
+// The common part of the kernels of attention and of its gradients: which
+// queries and keys a block works on, and which of these attend to each other.
 //
 // The queries of the heads that share a key-value head are the *rows* of one
 // problem: row r is position r / groups of head r % groups.
@@ -18,9 +18,9 @@ namespace tp::codegen {
 
 AttentionSize getAttentionSize(step::AttentionOpInterface op);
 
-inline constexpr double kLog2E = 1.4426950408889634; ///< The log2 of e.
+inline constexpr double kLog2E = 1.4426950408889634; ///< log2(e)
 
-/// What shared memory begins at a multiple of: that of a swizzled atom.
+/// The alignment of shared memory, which is that of a swizzled atom.
 inline constexpr int64_t kSharedAlignment = 1024;
 
 class AttentionBlock : protected GpuEmitter {
@@ -28,26 +28,30 @@ protected:
   AttentionBlock(mlir::OpBuilder &builder, step::AttentionOpInterface op,
                  mlir::gpu::GPUFuncOp function);
 
-  /// The argument that an operand of the step comes as; null without operand.
+  /// The kernel's argument for an operand of the step; null if there is no
+  /// operand.
   mlir::Value getArgument(mlir::Value operand);
   mlir::MemRefType typeOf(mlir::Value argument) const;
-  /// Of a dimension of `argument`, in bytes.
+  /// The stride of a dimension of `argument`, in bytes.
   int64_t getStride(mlir::Value argument, unsigned dim) const;
 
-  /// Finds what a block of the `block`th head of all batch entries looks at.
+  /// Computes which head of which batch entry a block works on, given the
+  /// number of the head among those of all batch entries.
   void beginHead(mlir::Value block);
-  /// Where the head begins in an operand [b,s,k,..].
+  /// The address of the head's data in an operand [b,s,k,..].
   mlir::Value getHead(mlir::Value argument);
-  /// Where row `row` of the head begins in an operand [b,s,k,g,..].
+  /// The address of row `row` of the head in an operand [b,s,k,g,..].
   mlir::Value getRow(mlir::Value argument, mlir::Value row);
-  /// Where key `key` of the head begins in an operand [b,t,k,..].
+  /// The address of key `key` of the head in an operand [b,t,k,..].
   mlir::Value getKey(mlir::Value argument, mlir::Value key);
-  /// What is compared with keys to find out which of them a row sees.
+  /// The position of a row, which is compared with keys to find which of them
+  /// the row attends to.
   mlir::Value getPosition(mlir::Value row);
-  /// The score of a row with a key, minus infinity if it is hidden.
+  /// The score of a row and a key, or minus infinity if the key is hidden.
   mlir::Value hide(mlir::Value score, mlir::Value row, mlir::Value position,
                    mlir::Value key);
-  /// What a score is multiplied by for its exponential to be one of 2.
+  /// The factor that scales a score so that its exponential becomes a power of
+  /// 2.
   mlir::Value getScale();
 
   step::AttentionOpInterface op;
@@ -56,15 +60,15 @@ protected:
   int64_t elementBytes;
   // Sizes.
   int64_t heads, groups, keys;
-  int64_t rows; ///< For one key-value head.
+  int64_t rows; ///< Per key-value head.
 
   mlir::Value query, key, value, offset, lengths, mask;
   std::optional<int64_t> window;
   mlir::Value thread;
-  mlir::Value shared; ///< All that the block shares: the launch says how much.
+  mlir::Value shared; ///< Shared memory, sized by the launch.
   mlir::Value batch, head;
   mlir::Value begin; ///< The position of the first query; null if it is 0.
-  mlir::Value limit; ///< Keys that exist.
+  mlir::Value limit; ///< The number of keys that exist.
 
 private:
   mlir::Value loadNumber(mlir::Value argument);

@@ -52,7 +52,7 @@ Value AttentionEmitter::exp(Value a, Value b) {
 }
 
 //===----------------------------------------------------------------------===//
-// What a block has
+// The work of a block
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::findPlace() {
@@ -61,7 +61,7 @@ void AttentionEmitter::findPlace() {
       gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
   part = rem(block, shape.parts);
   block = div(block, shape.parts);
-  // The last rows of a causal attention see most keys: they begin first.
+  // In causal attention the last rows attend to most keys, so start with them.
   Value rowBlock =
       sub(number(shape.rowBlocks - 1), rem(block, shape.rowBlocks));
   beginHead(div(block, shape.rowBlocks));
@@ -74,7 +74,7 @@ void AttentionEmitter::findTiles() {
   firstPosition = getPosition(firstRow);
   lastPosition = getPosition(lastRow);
 
-  // Not one more than the last, which may be the largest number.
+  // Do not compute the last position plus one, which may overflow.
   Value lastKey = add(limit, -1);
   if (op.getCausal())
     lastKey = min(lastKey, lastPosition);
@@ -93,7 +93,7 @@ void AttentionEmitter::findTiles() {
 }
 
 Value AttentionEmitter::getOutputRow(Value argument, Value row) {
-  // A part has an output of its own, in front of the other dimensions.
+  // Each part has its own output, along an additional first dimension.
   unsigned first = shape.isSplit ? 1 : 0;
   auto getStep = [&](Value index, unsigned dim) {
     return std::pair(index, getStride(argument, first + dim));
@@ -158,7 +158,7 @@ Value AttentionEmitter::getTilePlace(const TileBuffer &buffer, Value tile) {
 }
 
 void AttentionEmitter::copyTile(const TileBuffer &buffer, Value tile) {
-  // A power of two of threads for each row, so that a thread stays in its
+  // Use a power of two of threads per row, so that each thread stays in one
   // column.
   int64_t threads = shape.tiles.warps * kWarp;
   auto width = std::min(int64_t(llvm::PowerOf2Ceil(buffer.padded)), threads);
@@ -212,10 +212,11 @@ void AttentionEmitter::setBuffers(int64_t multiple) {
   valueTiles = getTileBuffer(value, multiple, keyTiles.getEnd());
 }
 
-/// Keys and values of the next tile arrive while this one's are multiplied.
-/// Each tile has two groups of copies, empty ones behind the last, so that it
-/// is always the youngest but one that is waited for. Whoever has passed the
-/// barrier knows that all have left the tile before, where the next one goes.
+/// The keys and values of the next tile are copied while the current ones are
+/// multiplied. Each tile has two groups of copies (empty ones after the last
+/// tile), so that every wait leaves only the most recent group pending. A
+/// thread that has passed the barrier knows that all threads are done with the
+/// previous tile, which the next one overwrites.
 void AttentionEmitter::emitTiles() {
   beginCopy(keyTiles, firstTile);
   beginCopy(valueTiles, firstTile);
@@ -253,7 +254,7 @@ SmallVector<Value> AttentionEmitter::hideWhereNeeded(
 }
 
 std::pair<Value, Value> AttentionEmitter::shiftTo(Value before, Value maximum) {
-  // A row that has seen nothing subtracts nothing: its weights are 0.
+  // For a row that has attended to no key, subtract 0: its weights become 0.
   Value isEmpty =
       arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum,
                             real(-std::numeric_limits<double>::infinity()));
@@ -277,7 +278,7 @@ Value AttentionEmitter::getFactor(Value sum) {
 void AttentionEmitter::storeRow(Value row, Value maximum, Value sum,
                                 llvm::function_ref<void(Value)> emit) {
   ifTrue(less(row, number(shape.rows)), [&] {
-    // Lanes that share a row write the same.
+    // Lanes that share a row write the same value.
     if (logsumexp)
       store(getLogSumExp(maximum, sum), getOutputRow(logsumexp, row));
     if (!shape.isSplit)
@@ -290,7 +291,7 @@ void AttentionEmitter::storeRow(Value row, Value maximum, Value sum,
 }
 
 Value AttentionEmitter::getLogSumExp(Value maximum, Value sum) {
-  // 0 of a row that sees nothing.
+  // For a row that attends to no key, the result is 0.
   Value isEmpty = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ,
                                         sum, real(0));
   Value log = math::Log2Op::create(builder, loc, select(isEmpty, real(1), sum));

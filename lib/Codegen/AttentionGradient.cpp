@@ -1,27 +1,27 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of attention by its query, and by its keys and values, from the
-// log-sum-exp of each row (FlashAttention-2, arXiv:2307.08691).
+// The gradients of attention with respect to its query, and to its keys and
+// values, computed from the log-sum-exp of each row (FlashAttention-2,
+// arXiv:2307.08691).
 //
-// One of both sides is *held*: a warp has some of its entries, query rows for
-// the one gradient, keys for the other. The other side comes by in tiles, of
-// which a lane has one entry. Two vectors belong to an entry, `own` and
-// `partner`: the query and the gradient of the result, or the key and the
-// value. Of a pair of entries
+// One of the two sides is *held*: a warp holds some of its entries, which are
+// query rows for the gradient of the query, and keys for the other gradients.
+// The other side is read in tiles, in which a lane has one entry. Each entry
+// has two vectors, `own` and `partner`: the query and the gradient of the
+// result, or the key and the value. For a pair of entries
 //
 //     score = held own . tile own        weight = exp(score - log-sum-exp)
 //     slope = weight * (held partner . tile partner - delta)
 //
-// and then lanes have pieces of features, and weights and slopes go from the
-// one to the other through shared memory:
+// Then the features are divided among the lanes in pieces, and weights and
+// slopes are passed between lanes through shared memory:
 //
-//     gradient by the held own      = scale * sum over the tile's slope * own
-//     gradient by the held partner  =         sum of weight * partner  (of
-//     keys)
+//     gradient of the held own      = scale * sum over the tile of slope * own
+//     gradient of the held partner  = sum of weight * partner  (keys only)
 //
-// Nobody adds to what another block adds to, so that the sums have one order.
-// All is computed in f32.
+// No two blocks add to the same sum, so that the order of a sum is fixed.
+// Everything is computed in f32.
 
 #include "AttentionBlock.h"
 #include "AttentionKernels.h"
@@ -34,7 +34,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Held entries of a warp, and warps of a block.
+/// Held entries per warp, and warps per block.
 static constexpr int64_t kWarpEntries = 4, kMaxGradientWarps = 4;
 
 namespace {
@@ -42,24 +42,24 @@ namespace {
 /// One of the two vectors of each entry.
 struct Vectors {
   Value held, tile; ///< The arguments.
-  Value result;     ///< Null if no gradient is taken by the held one.
+  Value result;     ///< Null if this gradient is not taken.
   int64_t pieces;   ///< Of 16 bytes.
-  int64_t begin;    ///< Of the two tiles in shared memory.
+  int64_t begin;    ///< Offset of the two tiles in shared memory.
 
-  /// Rows have an odd number of pieces, so that those which eight rows have in
-  /// one column lie in different banks.
+  /// Rows have an odd number of pieces, so that the pieces of eight rows in one
+  /// column are in different banks.
   int64_t getPitch() const { return (pieces | 1) * kAccessBytes; }
   int64_t getTileBytes() const { return kWarp * getPitch(); }
   int64_t getEnd() const { return begin + 2 * getTileBytes(); }
 };
 
-/// What a warp has of a held entry.
+/// A warp's values for a held entry.
 struct Held {
   Value index;
-  Value own, partner;      ///< Where its vectors begin.
-  Value position;          ///< Of a row.
-  Value shift, delta;      ///< Of a row: the log-sum-exp times log2 e.
-  SmallVector<Value> sums; ///< Pieces that the lane has, of all results.
+  Value own, partner;      ///< The addresses of its vectors.
+  Value position;          ///< For rows.
+  Value shift, delta;      ///< For rows: the log-sum-exp times log2(e).
+  SmallVector<Value> sums; ///< The lane's pieces of all results.
 };
 
 class AttentionGradient final : AttentionBlock {
@@ -68,7 +68,7 @@ public:
                     gpu::GPUFuncOp function, int64_t warps);
 
   void hold(Value gradient, Value keyGradient, Value valueGradient);
-  /// Gives the bytes that a block shares.
+  /// Returns the shared memory of a block in bytes.
   int64_t emit(Value logsumexp, Value delta);
 
 private:
@@ -98,7 +98,7 @@ private:
   int64_t warps, pieceElements;
   VectorType piece; ///< In f32.
   Vectors own, partner;
-  SmallVector<const Vectors *, 2> results; ///< By which gradients are taken.
+  SmallVector<const Vectors *, 2> results; ///< With gradients.
   Value logsumexp, delta;
   Value lane, warp, firstHeld;
   Value firstTile, endTile;
@@ -132,7 +132,7 @@ void AttentionGradient::hold(Value gradient, Value ownResult,
 }
 
 //===----------------------------------------------------------------------===//
-// What a block has
+// The work of a block
 //===----------------------------------------------------------------------===//
 
 Value AttentionGradient::getHeldPlace(Value argument, Value entry) {
@@ -143,7 +143,8 @@ Value AttentionGradient::getTilePlace(Value argument, Value entry) {
   return holdsKeys ? getRow(argument, entry) : getKey(argument, entry);
 }
 
-/// Of a row, which exists: what is subtracted from scores, and the delta.
+/// For a row, which must exist: the value to subtract from scores, and the
+/// delta.
 std::pair<Value, Value> AttentionGradient::loadStatistics(Value row) {
   return {mulF(load(f32, getRow(logsumexp, row)), real(kLog2E)),
           load(f32, getRow(delta, row))};
@@ -180,7 +181,7 @@ void AttentionGradient::beginHeld(Value logsumexp, Value delta) {
   }
 }
 
-/// Those with a key that a row of the block sees.
+/// Finds the tiles with a key that a row of the block attends to.
 void AttentionGradient::findTiles() {
   Value last = min(add(firstHeld, warps * kWarpEntries - 1), number(rows - 1));
   Value lastKey = add(limit, -1), firstKey = number(0);
@@ -192,7 +193,7 @@ void AttentionGradient::findTiles() {
   endTile = div(add(max(add(lastKey, 1), number(0)), kWarp - 1), kWarp);
 }
 
-/// Those with a row that sees a key of the block.
+/// Finds the tiles with a row that attends to a key of the block.
 void AttentionGradient::findRowTiles() {
   Value lastKey =
       min(add(firstHeld, warps * kWarpEntries - 1), number(keys - 1));
@@ -201,8 +202,8 @@ void AttentionGradient::findRowTiles() {
   if (op.getCausal())
     first = min(max(sub(firstHeld, start), number(0)), end);
   if (window) {
-    // Behind the last position that sees the last key, which may be more than
-    // the largest number.
+    // The position after the last one that attends to the last key. It may
+    // overflow an i32.
     auto widen = [&](Value value) -> Value {
       return arith::ExtSIOp::create(builder, loc, i64, value);
     };
@@ -223,15 +224,15 @@ void AttentionGradient::findRowTiles() {
 // Tiles
 //===----------------------------------------------------------------------===//
 
-/// Where an entry of a tile lies in shared memory.
+/// The address of an entry of a tile in shared memory.
 Value AttentionGradient::getShared(const Vectors &vectors, Value tile,
                                    Value entry) {
   Value place = add(mul(rem(tile, 2), vectors.getTileBytes()), vectors.begin);
   return at(shared, add(place, mul(entry, vectors.getPitch())));
 }
 
-/// Each thread copies pieces of one entry after the other, with zeros for
-/// entries that do not exist.
+/// Each thread copies pieces of one entry after the other. Entries that do not
+/// exist are filled with zeros.
 void AttentionGradient::copyTile(const Vectors &vectors, Value tile) {
   int64_t threads = warps * kWarp;
   int64_t width =
@@ -267,14 +268,15 @@ void AttentionGradient::beginCopy(Value tile) {
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 }
 
-/// Sixteen bytes, in f32.
+/// Loads sixteen bytes and converts the elements to f32.
 Value AttentionGradient::loadPiece(Value place) {
   Value loaded = load(VectorType::get(pieceElements, element), place);
   return element.isF32() ? loaded
                          : arith::ExtFOp::create(builder, loc, piece, loaded);
 }
 
-/// The products of the held entries' vectors with that of the lane's entry.
+/// The products of the vectors of the held entries with the vector of the
+/// lane's entry.
 SmallVector<Value> AttentionGradient::multiply(const Vectors &vectors,
                                                Value tile, Value Held::*place) {
   Value mine = getShared(vectors, tile, lane);
@@ -297,8 +299,8 @@ SmallVector<Value> AttentionGradient::multiply(const Vectors &vectors,
   return loop.getResults();
 }
 
-/// What entry `tileEntry` of the tile is multiplied by for held entry `entry`
-/// of the warp, for the gradient by the first or the second vector.
+/// The address of the factor of entry `tileEntry` of the tile, for held entry
+/// `entry` of the warp and the gradient of the first or the second vector.
 Value AttentionGradient::getWeightPlace(unsigned result, int64_t entry,
                                         Value tileEntry) {
   int64_t warpBytes = kWarpEntries * kWarp * 4;
@@ -308,8 +310,8 @@ Value AttentionGradient::getWeightPlace(unsigned result, int64_t entry,
   return locate(at(place, entry * kWarp * 4), {{tileEntry, 4}});
 }
 
-/// Leaves the slopes and, if there is a gradient by them, the weights of all
-/// pairs with the lane's entry of a tile.
+/// Stores the slopes of all pairs with the lane's entry of a tile and, if a
+/// gradient uses them, the weights.
 void AttentionGradient::weigh(Value tile) {
   SmallVector<Value> scores = multiply(own, tile, &Held::own),
                      products = multiply(partner, tile, &Held::partner);
@@ -350,7 +352,7 @@ void AttentionGradient::setState(ValueRange values) {
       sum = *next++;
 }
 
-/// Adds the tile's vectors, each times its slope or weight.
+/// Adds the tile's vectors, each multiplied by its slope or weight.
 void AttentionGradient::accumulate(Value tile) {
   auto loop = scf::ForOp::create(builder, loc, number(0), number(kWarp),
                                  number(1), getState());
@@ -365,7 +367,7 @@ void AttentionGradient::accumulate(Value tile) {
       int64_t count = llvm::divideCeil(vectors->pieces, kWarp);
       SmallVector<Value> pieces;
       for (int64_t i = 0; i < count; ++i) {
-        // Lanes without a piece compute the last one, too.
+        // Lanes without a piece compute the last one.
         Value mine =
             min(add(lane, i * kWarp), this->number(vectors->pieces - 1));
         pieces.push_back(loadPiece(locate(place, {{mine, kAccessBytes}})));
@@ -394,7 +396,7 @@ void AttentionGradient::storeSums() {
         Value place = getHeldPlace(vectors->result, held.index);
         for (int64_t i = 0; i < vectors->pieces; i += kWarp) {
           Value sum = held.sums[next++], mine = add(lane, i);
-          // Slopes lack the scale.
+          // Slopes do not include the scale yet.
           if (vectors == &own)
             sum = mulF(sum, scale);
           if (!element.isF32())
@@ -412,9 +414,9 @@ int64_t AttentionGradient::emit(Value logsumexp, Value delta) {
     findRowTiles();
   else
     findTiles();
-  // A tile arrives while the one before is computed with. Whoever has passed
-  // the first barrier knows that all have left the tile before, where the next
-  // one goes.
+  // A tile is copied while the one before it is processed. A thread that has
+  // passed the first barrier knows that all threads are done with the previous
+  // tile, which the next one overwrites.
   beginCopy(firstTile);
   auto loop = scf::ForOp::create(builder, loc, firstTile, endTile, number(1),
                                  getState());

@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Whether the module that `builder` stands in is for the chip with wgmma.
+/// Returns true if the module at the insertion point is for the chip that has
+/// wgmma.
 static bool hasWgmma(OpBuilder &builder) {
   Operation *parent = builder.getInsertionBlock()->getParentOp();
   ArrayAttr targets = cast<gpu::GPUModuleOp>(parent).getTargetsAttr();
@@ -19,8 +20,8 @@ static bool hasWgmma(OpBuilder &builder) {
          });
 }
 
-/// Lets f32 that are denormal be 0, which no 16-bit result shows: an
-/// exponential is one instruction then, not four.
+/// Allows denormal f32 to be flushed to 0, which does not show in 16-bit
+/// results: an exponential is then one instruction instead of four.
 static void flushDenormals(gpu::GPUFuncOp function) {
   Builder builder(function.getContext());
   function->setAttr("passthrough",

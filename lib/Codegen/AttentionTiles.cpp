@@ -15,20 +15,21 @@ static constexpr int64_t kMaxWarps = 4;
 static constexpr int64_t kWarpgroupRows = 64;
 /// Multiprocessors of other large GPUs: H20, A100 and B200.
 static constexpr int64_t kOtherMultiprocessors[] = {78, 108, 148};
-/// What each multiprocessor of a large GPU (H100) has.
+/// Registers and shared memory of each multiprocessor of a large GPU (H100).
 static constexpr int64_t kRegisters = 64 << 10, kSharedBytes = 228 << 10;
-/// Ways that are worth the time to try them.
+/// The largest number of choices that are worth the time to try them.
 static constexpr size_t kMaxPartChoices = 3;
-/// Of the shared memory, what a block takes without asking.
+/// Shared memory that a block uses implicitly.
 static constexpr int64_t kReservedBytes = 1 << 10;
-/// Keys that are worth a block, and parts that are put together with few reads.
+/// The fewest keys that are worth a block, and the most parts that can be
+/// combined with few reads.
 static constexpr int64_t kMinPartKeys = 128, kMaxParts = 32;
 
 AttentionTiles tp::codegen::getAttentionTiles(const AttentionSize &size) {
   int64_t features = std::max(size.features, size.valueFeatures);
   AttentionTiles tiles;
-  // What a thread holds of a tile's scores and of a row's result must fit into
-  // its registers.
+  // A thread's share of a tile's scores and of a row's result must fit into its
+  // registers.
   if (!size.isHalf) {
     tiles.warpRows = 4;
     tiles.keys = 32;
@@ -60,7 +61,7 @@ AttentionTiles tp::codegen::getWarpgroupTiles() {
 
 int64_t tp::codegen::getBlocksAtOnce(const AttentionSize &size,
                                      const AttentionTiles &tiles) {
-  // Two tiles of keys and two of values, whose rows are a piece apart.
+  // Two tiles of keys and two of values, whose rows are padded by a piece.
   constexpr int64_t pieceBytes = 16;
   int64_t rowBytes =
       (size.features + size.valueFeatures) * (size.isHalf ? 2 : 4) +
@@ -81,9 +82,10 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   int64_t blocks = multiprocessors * getBlocksAtOnce(size, tiles);
   int64_t allTiles = llvm::divideCeil(size.keys, tiles.keys);
   int64_t most = std::clamp<int64_t>(size.keys / kMinPartKeys, 1, kMaxParts);
-  // In times of a tile: blocks come in waves, each of which lasts as long as a
-  // part, and half a tile until it runs and has written what it leaves. To put
-  // parts together is a launch more, about as long as a tile.
+  // Times are in units of the time for a tile. Blocks run in waves, each of
+  // which takes the time of a part, plus half a tile for starting up and for
+  // writing results. Combining parts takes another launch, about as long as a
+  // tile.
   auto getTime = [&](int64_t parts) {
     int64_t waves = llvm::divideCeil(size.heads * parts, blocks);
     int64_t partTiles = llvm::divideCeil(allTiles, parts);
@@ -92,7 +94,7 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   double shortest = getTime(1);
   for (int64_t parts = 2; parts <= most; ++parts)
     shortest = std::min(shortest, getTime(parts));
-  // More parts for nothing are more memory.
+  // Parts that gain next to nothing would only use more memory.
   constexpr double worth = 1.05;
   int64_t parts = 1;
   while (getTime(parts) > worth * shortest)
@@ -107,7 +109,7 @@ tp::codegen::getAttentionPartChoices(const AttentionSize &size) {
     if (choices.size() < kMaxPartChoices && !llvm::is_contained(choices, parts))
       choices.push_back(parts);
   };
-  // With one part, blocks are as many as there are rows for.
+  // With one part, the rows alone determine the number of blocks.
   if (choices.front() > 1)
     add(choices.front() / 2);
   for (int64_t multiprocessors : kOtherMultiprocessors)

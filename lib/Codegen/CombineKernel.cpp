@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What reducing collectives compute among ranks that share a GPU: the same bits
-// as the runtime's reduceInOrder.
+// The reductions of collectives among ranks that share a GPU. The results are
+// bit-identical to those of the runtime's reduceInOrder.
 
 #include "GpuFunction.h"
 #include "IndexedKernels.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// A grid that fills a GPU, whatever the number of elements.
+/// This grid fills a GPU, whatever the number of elements.
 static constexpr int64_t kCombineBlocks = 512, kCombineBlock = 256;
 
 FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
@@ -31,7 +31,7 @@ FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
   if (isNarrow)
     computed = builder.getF32Type();
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kCombineBlock);
-  // It may write where it reads: an all-reduce in place.
+  // The kernel may write where it reads, as in an in-place all-reduce.
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     function.removeArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName());
     function.removeArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName());
@@ -49,7 +49,7 @@ FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
     Value value = places.load(stored, source, loop.getInductionVar());
     if (isNarrow)
       value = arith::ExtFOp::create(builder, loc, computed, value);
-    // The kinds of both have the same names.
+    // The enumerators of both enums have the same names.
     step::ScatterKind kind =
         op.getKind() == step::Reduction::Sum   ? step::ScatterKind::Add
         : op.getKind() == step::Reduction::Max ? step::ScatterKind::Max

@@ -12,16 +12,18 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Elements of one operation: a register of AVX-512, or several narrower ones.
+/// Elements of one operation: one register of AVX-512, or several narrower
+/// ones.
 static constexpr int64_t kWidth = 16;
-/// Chunks of a loop: independent operations hide each other's latency.
+/// Chunks that a loop iteration processes: independent operations hide each
+/// other's latency.
 static constexpr int64_t kUnrolled = 4;
-/// Chunks of a row that stays in registers.
+/// The most chunks of a row that stays in registers.
 static constexpr int64_t kMaxResident = 8;
 
 namespace {
 
-/// A row has one thread.
+/// Each row is processed by one thread.
 class CpuTarget : public RowTarget {
 public:
   CpuTarget(Block *entry, int64_t columns) : entry(entry), columns(columns) {}
@@ -52,8 +54,8 @@ private:
 
 } // namespace
 
-/// Chunks for the columns from `begin` to the row's end, at most `width` wide;
-/// the last may reach back before `begin`.
+/// Divides the columns from `begin` to the row's end into chunks of at most
+/// `width`; the last may reach back before `begin`.
 static SmallVector<Chunk> cutRest(OpBuilder &builder, Location loc,
                                   int64_t begin, int64_t columns,
                                   int64_t width) {
@@ -79,7 +81,7 @@ static SmallVector<Chunk> cutRest(OpBuilder &builder, Location loc,
 static RowWalk getWalk(OpBuilder &builder, Location loc, int64_t columns) {
   RowWalk walk;
   if (columns <= kMaxResident * kWidth) {
-    // Powers of two are what code generators know best.
+    // Code generators handle powers of two best.
     auto width = int64_t(llvm::bit_floor(uint64_t(std::min(columns, kWidth))));
     walk.resident = cutRest(builder, loc, 0, columns, width);
     return walk;
@@ -99,16 +101,16 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, int64_t columns) {
 
 namespace {
 
-/// The function of a kernel, and what its tables hold.
+/// The function of a kernel, and the values loaded from its tables.
 struct CpuFunction {
   func::FuncOp function;
   Block *entry;
-  RowContext context; ///< Of all operands and scalars of the step.
+  RowContext context; ///< All operands and scalars.
 };
 
 } // namespace
 
-/// Leaves `builder` before the function's return.
+/// Leaves the insertion point before the function's return.
 static CpuFunction createFunction(OpBuilder &builder,
                                   step::KernelOpInterface op, StringRef name) {
   Location loc = op.getLoc();
@@ -137,8 +139,8 @@ static CpuFunction createFunction(OpBuilder &builder,
   return made;
 }
 
-/// Emits the rows from `begin` to `end` where `builder` stands; row 0 of the
-/// program is number `first`.
+/// Emits the rows from `begin` to `end` at the insertion point; row 0 of the
+/// program has number `first`.
 static void emitRows(OpBuilder &builder, step::RowsOp rows, Block *entry,
                      RowContext context, Value begin, Value end,
                      int64_t first) {

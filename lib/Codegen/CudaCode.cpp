@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Kernels as PTX and cubins, for every chip asked for.
+// Compiles kernels to PTX and cubins for the requested chips.
 
 #include "Ptxas.h"
 
@@ -34,14 +34,14 @@ public:
 
   LogicalResult addKernel(const Kernel &kernel) override {
     kernels.push_back(kernel);
-    return success(); // all are emitted together
+    return success(); // all are compiled together
   }
 
   LogicalResult write(Location loc, tprt::ArtifactWriter &writer) override;
 
 private:
-  /// The path of ptxas; none, with a warning, if there is none, and without
-  /// one if the user wants none.
+  /// The path of ptxas. Empty, with a warning, if it is not found; empty,
+  /// without a warning, if the user disabled it.
   FailureOr<std::string> getPtxas(Location loc);
   LogicalResult assembleAll(Location loc, StringRef ptxas,
                             ArrayRef<PtxModule> modules,
@@ -94,9 +94,10 @@ LogicalResult CudaCode::assembleAll(Location loc, StringRef ptxas,
   return success();
 }
 
-/// Whether a chip's PTX is worth its place: that of the lowest of a major
-/// version, which the driver compiles for all later ones. That of a chip with a
-/// suffix is for it alone, and so only where it is all that there is for it.
+/// Returns true if a chip's PTX is worth storing: that of the lowest chip of a
+/// major version, since the driver compiles it for all later chips. The PTX of
+/// a chip with a suffix runs on no other chip, so it is stored only if there is
+/// no cubin, or no other PTX that could serve this chip.
 static bool isPtxKept(const GpuChip &chip, ArrayRef<GpuChip> chips,
                       bool hasCubin) {
   if (chip.hasSuffix)
@@ -125,7 +126,7 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
     for (const KernelLaunch &launch : launches)
       writer.add(tprt::LaunchRow{launch.blocks, uint32_t(launch.threads),
                                  uint32_t(launch.sharedBytes)});
-    // The driver reads both where they lie.
+    // The driver reads both in place, so align them.
     code.resize(llvm::alignTo(code.size(), tprt::kSectionAlignment));
     tprt::GpuImageRow image = {};
     image.kind = kind;
@@ -143,7 +144,7 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
     if (!isPtxKept(chip, chips, /*hasCubin=*/!cubins.empty()))
       continue;
     add(tprt::GpuImageKind::Ptx, chip, module.launches, module.text);
-    code += '\0'; // the driver takes it for a string
+    code += '\0'; // the driver expects a string
   }
   writer.setBytes(tprt::SectionKind::GpuCode, code);
   return success();

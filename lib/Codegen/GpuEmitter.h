@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Arithmetic and memory of GPU kernels that are written instruction by
-// instruction.
+// Helpers to emit arithmetic and memory accesses of GPU kernels that are
+// written instruction by instruction.
 
 #ifndef TPOPT_LIB_CODEGEN_GPUEMITTER_H
 #define TPOPT_LIB_CODEGEN_GPUEMITTER_H
@@ -13,8 +13,8 @@
 
 namespace tp::codegen {
 
-/// Short forms of ops. Integers are i32 but for addresses, floats f32 or
-/// vectors of them.
+/// Short forms of ops. Integers are i32, except addresses; floats are f32 or
+/// vectors of f32.
 class GpuEmitter {
 protected:
   GpuEmitter(mlir::OpBuilder &builder, mlir::Location loc);
@@ -48,7 +48,8 @@ protected:
   mlir::Value at(mlir::Value base, int64_t distance);
   mlir::Value load(mlir::Type type, mlir::Value place);
   void store(mlir::Value value, mlir::Value place);
-  /// `base` and so many steps, each of so many bytes.
+  /// The address `base` plus, for each step, its number times its size in
+  /// bytes.
   mlir::Value locate(mlir::Value base,
                      llvm::ArrayRef<std::pair<mlir::Value, int64_t>> steps);
 

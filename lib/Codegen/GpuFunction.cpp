@@ -32,7 +32,7 @@ gpu::GPUFuncOp tp::codegen::createGpuFunction(OpBuilder &builder,
       continue;
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
                         builder.getUnitAttr());
-    // What is read is not written, which allows the read-only cache.
+    // Operands that are only read may use the read-only cache.
     if (i < op.getFirstWritten())
       function.setArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName(),
                           builder.getUnitAttr());

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What all GPU kernels have in common: their arguments, and arithmetic on where
-// things are.
+// The common part of all GPU kernels: their arguments, and arithmetic on
+// addresses.
 
 #ifndef TPOPT_LIB_CODEGEN_GPUFUNCTION_H
 #define TPOPT_LIB_CODEGEN_GPUFUNCTION_H
@@ -12,44 +12,45 @@
 namespace tp::codegen {
 
 inline constexpr int64_t kWarp = 32; ///< Threads.
-/// Bytes of the widest access to memory, and what buffers begin at.
+/// Bytes of the widest memory access, and the alignment of buffers.
 inline constexpr int64_t kAccessBytes = 16;
-inline constexpr int64_t kMaxThreads = 1024;                  ///< Of a block.
-inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3; ///< Of addresses.
+inline constexpr int64_t kMaxThreads = 1024;                  ///< Per block.
+inline constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3; ///< For pointers.
 
-/// The kernel `name` of `op`, where `builder` stands, with nothing in it but
-/// its return: a bare pointer per operand, then an i64 per scalar. Operands do
-/// not overlap, and those that are only read may be cached.
+/// Creates the kernel `name` of `op` at the insertion point, with only a return
+/// in its body. Its arguments are a bare pointer per operand, then an i64 per
+/// scalar. Operands do not overlap, and those that are only read may be cached.
 mlir::gpu::GPUFuncOp createGpuFunction(mlir::OpBuilder &builder,
                                        step::KernelOpInterface op,
                                        llvm::StringRef name, int64_t threads);
 
-/// Blocks of `threads` for `items`, of which a block has `perBlock`. Emits an
-/// error at `op` if that is more than a GPU launches.
+/// The launch for `items`, in blocks of `threads` that have `perBlock` items
+/// each. Emits an error at `op` if that is more than a GPU can launch.
 mlir::FailureOr<KernelLaunch> getLaunch(mlir::Operation *op, int64_t items,
                                         int64_t perBlock, int64_t threads);
 
-/// Which thread of the launch it is, whose blocks are of `threads`.
+/// The number of the current thread in the launch, which has blocks of
+/// `threads`.
 mlir::Value getGlobalThread(mlir::OpBuilder &builder, mlir::Location loc,
                             int64_t threads);
 
 /// A kernel in which every item of a grid has a thread.
 struct ItemKernel {
   mlir::gpu::GPUFuncOp function;
-  llvm::SmallVector<mlir::Value> index; ///< Of the thread's item.
+  llvm::SmallVector<mlir::Value> index; ///< Indices of the thread's item.
   KernelLaunch launch;
 };
 
-/// Begins the kernel `name` of `op` for the items of a grid of `extents`, in
-/// blocks of `threads`, and leaves `builder` where a thread has one. Emits an
-/// error at `op` if they are more than a GPU launches.
+/// Creates the kernel `name` of `op` for the items of a grid of `extents`, in
+/// blocks of `threads`, and sets the insertion point to where a thread has an
+/// item. Emits an error at `op` if that is more than a GPU can launch.
 mlir::FailureOr<ItemKernel> createItemKernel(mlir::OpBuilder &builder,
                                              step::KernelOpInterface op,
                                              llvm::StringRef name,
                                              llvm::ArrayRef<int64_t> extents,
                                              int64_t threads);
 
-/// Arithmetic on places, in i64, and memory.
+/// Arithmetic on offsets, in i64, and memory accesses.
 class BufferOffsets {
 public:
   BufferOffsets(mlir::OpBuilder &builder, mlir::Location loc)
@@ -58,8 +59,8 @@ public:
   mlir::Value number(int64_t value);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value scale(mlir::Value a, int64_t factor);
-  /// The indices of element `place` of a dense array of `sizes`, the last of
-  /// them fastest.
+  /// The indices of element number `place` of a dense array of `sizes`, whose
+  /// last dimension is contiguous.
   llvm::SmallVector<mlir::Value> split(mlir::Value place,
                                        llvm::ArrayRef<int64_t> sizes);
   /// The sum of indices times strides.
@@ -74,7 +75,7 @@ private:
   mlir::Location loc;
 };
 
-/// The type that an element has in memory, free of signs: a byte for i1.
+/// The type in which an element is stored, without signedness: a byte for i1.
 mlir::Type getStoredType(mlir::Type element);
 
 } // namespace tp::codegen

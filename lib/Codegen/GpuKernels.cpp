@@ -15,36 +15,36 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Threads of a block that has several rows, or chunks of any.
+/// Threads of a block that has several rows, or chunks of any rows.
 static constexpr int64_t kBlock = 128;
-/// The longest row that a warp has alone.
+/// The longest row that a single warp processes.
 static constexpr int64_t kMaxWarpColumns = 1024;
-/// Elements of a row that a thread keeps in registers.
+/// The most elements of a row that a thread keeps in registers.
 static constexpr int64_t kElements = 16;
 /// Threads of a block that loops over a longer row. With more, a thread has too
-/// few registers for the loads of several turns, which it has under way at
+/// few registers for the loads of several iterations, which are in flight at
 /// once.
 static constexpr int64_t kLoopThreads = 512;
 
 namespace {
 
-/// Who has what of a row program.
+/// How the work of a row program is divided among threads.
 struct Mapping {
-  enum class Unit { Chunk, Warp, Block }; ///< What a thread, or row, is one of.
+  enum class Unit { Chunk, Warp, Block }; ///< A thread's item or row's owner.
   Unit unit;
-  int64_t width;   ///< Columns of a chunk: divides the row.
-  int64_t threads; ///< That share a row, or chunks.
-  int64_t chunks;  ///< That a thread keeps in registers; 0: it loops.
-  int64_t items; ///< Chunks or rows, of which a thread, warp or block has one.
+  int64_t width;   ///< Columns per chunk; divides the row.
+  int64_t threads; ///< Threads that share an item.
+  int64_t chunks;  ///< Per thread, in registers; 0 to loop.
+  int64_t items;   ///< Rows or chunks: one per unit.
   KernelLaunch launch;
 };
 
 } // namespace
 
-/// As many columns as the widest access has of the widest elements, or fewer,
-/// so that they divide the row.
+/// The number of columns for which the widest access holds the widest elements,
+/// or fewer, so that it divides the row.
 static int64_t getWidth(step::RowsOp rows) {
-  int64_t bytes = 2; // more of narrower ones would need too many registers
+  int64_t bytes = 2; // more columns would need too many registers
   for (Type type : rows.getOperandTypes()) {
     auto buffer = cast<MemRefType>(type);
     if (buffer.getRank() > 0 && step::Strides(buffer).strides.back() != 0)
@@ -91,7 +91,7 @@ static FailureOr<Mapping> getMapping(step::RowsOp rows,
 
 namespace {
 
-/// The threads of a warp or a block share a row.
+/// The threads of a warp or of a block share a row.
 class GpuTarget : public RowTarget {
 public:
   GpuTarget(gpu::GPUFuncOp function, const Mapping &map, Value lane)
@@ -108,7 +108,7 @@ public:
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     emit();
   }
-  /// Memory of a thread is as far away as all other.
+  /// A thread's local memory is as slow as global memory.
   Value allocateRow(OpBuilder &, Type) override { return Value(); }
   int64_t getBufferAlignment() const override { return kAccessBytes; }
 
@@ -123,13 +123,13 @@ private:
   gpu::GPUFuncOp function;
   Location loc;
   const Mapping &map;
-  Value lane; ///< i64: which of the threads that share the row.
+  Value lane; ///< i64: number among threads sharing the row
   unsigned numShared = 0;
 };
 
 } // namespace
 
-/// The value that the thread has whose number differs by the bit `distance`.
+/// The value of the thread whose number differs in the bit `distance`.
 Value GpuTarget::exchange(OpBuilder &builder, Value value, int32_t distance) {
   auto shuffle = [&](Value word) -> Value {
     return gpu::ShuffleOp::create(builder, loc, word, distance, kWarp,
@@ -139,7 +139,7 @@ Value GpuTarget::exchange(OpBuilder &builder, Value value, int32_t distance) {
   Type type = value.getType();
   if (type.getIntOrFloatBitWidth() == 32)
     return shuffle(value);
-  // 64 bits go as two words.
+  // Exchange 64 bits as two words.
   auto words = VectorType::get(2, builder.getI32Type());
   Value parts = LLVM::BitcastOp::create(builder, loc, words, value);
   for (int64_t i = 0; i < 2; ++i) {
@@ -153,7 +153,7 @@ Value GpuTarget::combineThreads(OpBuilder &builder, step::Reduction kind,
                                 Value partial) {
   if (map.threads == 1)
     return partial;
-  // Words of 32 bits are the least that threads exchange.
+  // Threads exchange words of at least 32 bits.
   Type type = partial.getType();
   bool isNarrow = type.getIntOrFloatBitWidth() < 32;
   bool isUnsigned =
@@ -175,8 +175,8 @@ Value GpuTarget::combineThreads(OpBuilder &builder, step::Reduction kind,
   return isNarrow ? arith::TruncIOp::create(builder, loc, type, value) : value;
 }
 
-/// Of each warp, one thread writes what the warp has, and all read all of it.
-/// Every reduction has memory of its own, so that one barrier is enough.
+/// One thread of each warp writes the warp's value, and all threads read all
+/// values. Every reduction has its own memory, so that one barrier is enough.
 Value GpuTarget::combineBlock(OpBuilder &builder, step::Reduction kind,
                               Value value) {
   int64_t warps = map.threads / kWarp;
@@ -213,7 +213,7 @@ Value GpuTarget::combineBlock(OpBuilder &builder, step::Reduction kind,
   return reduceVector(builder, loc, kind, all);
 }
 
-/// The chunks of the thread with number `lane` of those that share a row.
+/// The chunks of thread number `lane` among those that share a row.
 static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
                        int64_t columns, Value lane) {
   auto number = [&](int64_t value) -> Value {
@@ -244,7 +244,7 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
   return walk;
 }
 
-/// The arguments of a kernel that is a row program, or several.
+/// The arguments of a kernel for one row program or several.
 static RowContext getContext(gpu::GPUFuncOp function,
                              step::KernelOpInterface op) {
   ValueRange arguments(function.getArguments());
@@ -262,15 +262,15 @@ static Value getNumber(OpBuilder &builder, Location loc, int64_t value) {
                                    builder.getI64IntegerAttr(value));
 }
 
-/// Which block of the launch it is.
+/// The number of the current block in the launch.
 static Value getBlock(OpBuilder &builder, Location loc) {
   return arith::IndexCastUIOp::create(
       builder, loc, builder.getI64Type(),
       gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
 }
 
-/// Emits what block number `block` of those of a row program does, where
-/// `builder` stands.
+/// Emits the work of block number `block` of a row program at the insertion
+/// point.
 static void emitBlock(OpBuilder &builder, gpu::GPUFuncOp function,
                       step::RowsOp rows, const RowAnalysis &analysis,
                       const Mapping &map, RowContext context, Value block) {
@@ -287,7 +287,7 @@ static void emitBlock(OpBuilder &builder, gpu::GPUFuncOp function,
   Value thread = arith::IndexCastUIOp::create(
       builder, loc, builder.getI64Type(),
       gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  // The number of the item, and of the thread among those that share it.
+  // The number of the item, and that of the thread among those that share it.
   Value item = block, lane = thread;
   int64_t itemsPerBlock = 1;
   if (map.unit != Mapping::Unit::Block) {
@@ -321,8 +321,8 @@ static void emitBlock(OpBuilder &builder, gpu::GPUFuncOp function,
   emitRow(builder, rows, analysis, context, std::move(walk), target);
 }
 
-/// Begins the kernel of `op`, with `builder` before its return. Numbers that
-/// are known to be small are divided as 32 bits.
+/// Creates the kernel of `op`, with the insertion point before its return. With
+/// known launch sizes, numbers that are small can be divided as 32 bits.
 static gpu::GPUFuncOp beginFunction(OpBuilder &builder,
                                     step::KernelOpInterface op, StringRef name,
                                     const KernelLaunch &launch) {
@@ -343,7 +343,7 @@ FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
     return failure();
   OpBuilder::InsertionGuard guard(builder);
   gpu::GPUFuncOp function = beginFunction(builder, rows, name, map->launch);
-  // ptxas would rather spill than have fewer blocks at once.
+  // By default ptxas would spill registers to allow more blocks at once.
   if (map->unit == Mapping::Unit::Block && map->chunks == 0)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(1));
@@ -367,7 +367,7 @@ FailureOr<KernelLaunch> tp::codegen::emitTogetherForGpu(OpBuilder &builder,
     launch.blocks += map->launch.blocks;
     maps.push_back(*map);
   }
-  // As one launch they may be too many.
+  // All programs together may need too many blocks for one launch.
   if (failed(getLaunch(op, launch.blocks, /*perBlock=*/1, launch.threads)))
     return failure();
   OpBuilder::InsertionGuard guard(builder);
@@ -376,7 +376,7 @@ FailureOr<KernelLaunch> tp::codegen::emitTogetherForGpu(OpBuilder &builder,
   Value block = getBlock(builder, loc);
   int64_t first = 0;
   for (auto [rows, analysis, map] : llvm::zip_equal(parts, analyses, maps)) {
-    // Below the first block, the difference is a large number.
+    // For blocks before the first one, the unsigned difference is large.
     Value own = arith::SubIOp::create(builder, loc, block,
                                       getNumber(builder, loc, first));
     auto branch = scf::IfOp::create(

@@ -20,7 +20,7 @@ using namespace tp::codegen;
 
 namespace {
 
-/// Arithmetic on scalars and vectors of one shape.
+/// Builds arithmetic on scalars, or on vectors of one shape.
 class MathBuilder {
 public:
   MathBuilder(PatternRewriter &rewriter, Location loc, Type like)
@@ -44,7 +44,7 @@ public:
   Value fma(Value a, Value b, Value c) {
     return math::FmaOp::create(rewriter, loc, a, b, c);
   }
-  /// The polynomial with these coefficients, the highest first.
+  /// The polynomial with these coefficients, of which the first is the highest.
   Value evaluate(Value x, ArrayRef<double> coefficients) {
     Type element = getElementTypeOrSelf(x.getType());
     Value sum = number(coefficients.front(), element);
@@ -59,9 +59,9 @@ private:
   VectorType shape;
 };
 
-/// Sine and cosine: what is left of the angle after whole quarter turns, exact
-/// enough since it is computed in f64, enters a polynomial, and the quarter
-/// decides which and with which sign. Rotary tables have large angles.
+/// Sine and cosine. The angle is reduced by whole quarter turns in f64, which
+/// is exact enough; a polynomial is applied to the remainder, and the quarter
+/// determines which polynomial and which sign. Rotary tables have large angles.
 template <typename OpT, int64_t kShift>
 struct ExpandTrigonometric : OpRewritePattern<OpT> {
   using OpRewritePattern<OpT>::OpRewritePattern;
@@ -78,7 +78,7 @@ struct ExpandTrigonometric : OpRewritePattern<OpT> {
         arith::ExtFOp::create(rewriter, loc, math.get(f64), op.getOperand());
     Value turns = math::RoundEvenOp::create(
         rewriter, loc, math.mul(x, math.number(0x1.45f306dc9c883p-1, f64)));
-    // Half of pi in two parts.
+    // Pi / 2, in two parts.
     x = math.fma(turns, math.number(-0x1.921fb54442d18p+0, f64), x);
     x = math.fma(turns, math.number(-0x1.1a62633145c07p-54, f64), x);
     Value angle = arith::TruncFOp::create(rewriter, loc, math.get(f32), x);
@@ -109,17 +109,17 @@ struct ExpandTrigonometric : OpRewritePattern<OpT> {
   }
 };
 
-/// Cube roots: MLIR's polynomial is off by a few units of the last place, also
-/// where the root is an integer. One of Newton's steps mends that:
-/// y - (y^3 - x) / (3 y^2). Where that is no number, at 0 and at the
-/// infinities, x is its own root. Denormal numbers have too few bits for both,
-/// and are scaled.
+/// Cube roots. MLIR's polynomial is off by a few units of the last place, even
+/// if the root is an integer. One step of Newton's method corrects that:
+/// y - (y^3 - x) / (3 y^2). At 0 and at the infinities this is NaN, and the
+/// root is x itself. Denormal numbers have too few bits for either method, and
+/// are scaled first.
 struct RefineCbrt : OpRewritePattern<math::CbrtOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(math::CbrtOp op,
                                 PatternRewriter &rewriter) const override {
-    // The approximation itself says that it is one.
+    // The op that this pattern creates is marked as an approximation.
     if (!getElementTypeOrSelf(op.getType()).isF32() ||
         bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn))
       return failure();
@@ -151,7 +151,7 @@ struct RefineCbrt : OpRewritePattern<math::CbrtOp> {
   }
 };
 
-/// e^x as 2^(x log2 e), where the hardware has the latter.
+/// Rewrites e^x as 2^(x log2(e)), if the hardware has 2^x.
 struct ExpandExp : OpRewritePattern<math::ExpOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -169,8 +169,9 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
   }
 };
 
-/// Quotients of elements by the instruction that errs by two units of the last
-/// place: an exact one takes a branch for each.
+/// Computes quotients of vector elements with the instruction whose error is
+/// two units of the last place; an exact division would take a branch per
+/// element.
 struct ExpandDivision : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -209,7 +210,7 @@ LogicalResult tp::codegen::expandMath(Operation *module,
   populateMathPolynomialApproximationPatterns(patterns, isUsed);
   patterns.add<ExpandTrigonometric<math::SinOp, 0>,
                ExpandTrigonometric<math::CosOp, 1>>(module->getContext());
-  // Before the polynomial.
+  // Must apply before the polynomial.
   patterns.add<RefineCbrt>(module->getContext(), /*benefit=*/2);
   if (support.hasExp2)
     patterns.add<ExpandExp>(module->getContext());

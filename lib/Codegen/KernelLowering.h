@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The part of the way from kernels to LLVM that all targets have.
+// The part of lowering kernels to LLVM that all targets share.
 
 #ifndef TPOPT_LIB_CODEGEN_KERNELLOWERING_H
 #define TPOPT_LIB_CODEGEN_KERNELLOWERING_H
@@ -10,25 +10,26 @@
 
 namespace tp::codegen {
 
-/// What a target computes itself.
+/// The functions that a target supports directly.
 struct MathSupport {
   bool hasExp2 = false;          ///< 2^x of f32, in hardware.
-  bool hasBFloat16 = false;      ///< Conversions from and to it.
+  bool hasBFloat16 = false;      ///< Conversions from and to bf16.
   bool hasQuickDivision = false; ///< NVIDIA's div.full, of f32.
-  bool hasLibrary = false; ///< The C library's functions, for what remains.
+  bool hasLibrary = false;       ///< The C library, for all others.
 };
 
-/// Writes functions of f32 as polynomials, for vectors and scalars alike. A
-/// function without one, and all of f64 but roots and rounding, stays.
+/// Expands functions of f32 to polynomials, for vectors and scalars alike.
+/// Functions without a polynomial stay, and so do all of f64 except roots and
+/// rounding.
 ///
-/// The largest errors, in units of the last place: exp 2 (with `hasExp2`,
-/// 1 + |x|), sin and cos 2 for |x| < 2^30, others as MLIR's polynomials; with
+/// The largest errors, in units of the last place: exp 2 (with `hasExp2`, 1 +
+/// |x|), sin and cos 2 for |x| < 2^30, others as MLIR's polynomials; with
 /// `hasQuickDivision`, quotients of vectors 2.
 mlir::LogicalResult expandMath(mlir::Operation *module,
                                const MathSupport &support);
 
-/// Adds the passes to the llvm dialect, of all but functions, branches and what
-/// is of one target only.
+/// Adds the passes that lower to the LLVM dialect, except those for functions,
+/// for branches, and for anything specific to one target.
 void addKernelLowering(mlir::OpPassManager &manager,
                        const MathSupport &support);
 

@@ -9,7 +9,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Of what is cheap to hash: which values ops use is left to the comparison.
+/// Hashes only what is cheap to hash; the values that ops use are left to the
+/// comparison.
 static size_t hashKernel(Operation *op) {
   auto hashOp = [](Operation *op) -> size_t {
     return OperationEquivalence::computeHash(

@@ -3,10 +3,11 @@
 
 /// \file The distinct kernels of a module.
 ///
-/// A model's layers compute the same things on other buffers. Two steps are one
-/// kernel if they differ in the buffers they work on, in the names of values
-/// and in locations only. One that writes where it reads, as a cache is written
-/// in part, is not one with another that does not:
+/// The layers of a model compute the same things on different buffers. Two
+/// steps share a kernel if they differ only in the buffers they work on, in the
+/// names of values and in locations. A step that writes a buffer it reads, as
+/// when a cache is written in part, does not share a kernel with a step that
+/// does not:
 ///
 ///     KernelTable table;
 ///     table.add(normOfLayer0);   // 0, "rows0"
@@ -24,28 +25,28 @@
 
 namespace tp::codegen {
 
-/// Whether `op` writes the buffer of its operand `i`, and reads it, by one or
-/// two operands.
+/// Returns true if `op` both reads and writes the buffer of its operand `i`,
+/// through one operand or two.
 bool isReadAndWritten(step::KernelOpInterface op, unsigned i);
 
 struct Kernel {
   step::KernelOpInterface op;
-  std::string name; ///< What the op is called, and the kernel's number.
+  std::string name; ///< The op's name and the kernel's number.
 };
 
 class KernelTable {
 public:
-  /// The number of the kernel that `op` is.
+  /// Adds the kernel of `op`, if it is new, and returns its number.
   unsigned add(step::KernelOpInterface op);
   /// Adds the steps of a module that are kernels on a GPU, in program order. A
   /// step.together is one kernel.
   void addForGpu(mlir::Operation *module);
-  /// Each kernel, with the first step that is one.
+  /// All kernels, each with the first step that uses it.
   llvm::ArrayRef<Kernel> getKernels() const { return kernels; }
 
 private:
   llvm::SmallVector<Kernel> kernels;
-  /// Numbers of kernels by hash; few hashes have more than one.
+  /// Kernel numbers by hash; most hashes have only one.
   llvm::DenseMap<size_t, llvm::SmallVector<unsigned, 1>> byHash;
 };
 

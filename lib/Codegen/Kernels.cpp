@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which steps have kernels, and on which targets.
+// Defines which steps have kernels, and on which targets.
 
 #include "lib/Codegen/Kernels.h"
 
@@ -35,7 +35,7 @@ struct CpuTogether
   }
 };
 
-/// The GPU's kernel of an op is what `emit` writes.
+/// Implements the GPU kernel of an op by `emit`.
 template <typename Op,
           FailureOr<KernelLaunch> (*emit)(OpBuilder &, Op, StringRef)>
 struct GpuModel : GpuKernelOpInterface::ExternalModel<GpuModel<Op, emit>, Op> {

@@ -1,48 +1,51 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file From steps to kernels.
+/// \file Compiles steps to kernels.
 ///
-/// Everything but matrix products, collectives and plain copies is executed by
-/// kernels: functions compiled for one step. `KernelInterfaces.td` says which
-/// steps have one on a CPU and which on a GPU; most are row programs, of which
-/// the rest of this tells.
+/// Everything except matrix products, collectives and plain copies is executed
+/// by kernels: functions compiled for one step. `KernelInterfaces.td` defines
+/// which steps have one on a CPU and which on a GPU. Most are row programs,
+/// which the rest of this comment is about.
 ///
-/// `step.rows` says what happens to one element; a target says in which order
-/// and by whom elements are visited. One emitter writes both, from three
-/// notions. A *chunk* is some columns of a row as one vector. A *walk* is the
-/// chunks that a thread goes through; a row program falls into phases, since
-/// what a reduction's result enters comes after it, and the walk is repeated
-/// for each. Threads that share a row *combine* what each has reduced.
+/// `step.rows` describes the computation of one element; a target decides in
+/// which order, and by which threads, elements are visited. One emitter serves
+/// both targets, using three concepts. A *chunk* is some columns of a row as
+/// one vector. A *walk* is the chunks that a thread goes through. A row program
+/// consists of phases, since the result of a reduction is only known after it,
+/// and the walk is repeated for each phase. Threads that share a row *combine*
+/// their partial reductions.
 ///
-/// Softmax of [512, 4096] on a CPU, where one thread has a row:
+/// Softmax of [512, 4096] on a CPU, where each thread has a row:
 ///
 ///     for each row
 ///       for columns in steps of 64:  m = max(m, x)          vector<64xf32>
 ///       for columns in steps of 64:  e = exp(x - m); s += e; keep e
 ///       for columns in steps of 64:  y = e / s
 ///
-/// and on a GPU, where a block of 256 threads has one, 16 elements in the
-/// registers of each:
+/// and on a GPU, where a block of 256 threads has a row, and each thread keeps
+/// 16 elements in registers:
 ///
 ///     x0..x3 = load 16 bytes at 4 * (thread + 0, 256, 512, 768)
 ///     m = max(x0..x3), then over the warp by shuffles, then over the block
 ///     e0..e3 = exp(x0..x3 - m); s = the same for their sum
 ///     store e0..e3 / s
 ///
-/// Columns: on a CPU what is left over at a row's end is a chunk that reaches
-/// back into columns that are done, with a mask for what it adds and stores. On
-/// a GPU a chunk is as wide as divides the row, so that a thread has whole
-/// chunks; threads without one compute another's and store nothing.
+/// Columns: on a CPU the columns left over at the end of a row form a chunk
+/// that reaches back into columns that have been processed, with a mask for its
+/// reductions and stores. On a GPU the width of a chunk divides the row, so
+/// that a thread has whole chunks; threads without a chunk compute another
+/// thread's and store nothing.
 ///
 /// Rows: short ones (128 columns on a CPU, 16384 on a GPU) stay in registers
-/// from phase to phase. Of longer ones, values that are dear to compute are
-/// kept in a buffer of one row on a CPU, and computed again on a GPU.
+/// from phase to phase. For longer rows, values that are expensive to compute
+/// are kept in a buffer of one row on a CPU, and recomputed on a GPU.
 ///
-/// On a GPU a warp has rows of up to 1024 columns, a block longer ones, and
-/// programs without reductions are cut into chunks without regard to rows.
+/// On a GPU, rows of up to 1024 columns have a warp each and longer ones a
+/// block; programs without reductions are divided into chunks without regard to
+/// rows.
 ///
-/// The order of a sum depends on the row's length and the target alone, so the
+/// The order of a sum depends only on the row's length and the target, so the
 /// same sizes give the same bits.
 
 #ifndef TPOPT_CODEGEN_KERNELS_H
@@ -55,8 +58,9 @@
 
 namespace tp::codegen {
 
-/// How a GPU kernel is launched: blocks and threads of each, all along x, and
-/// the shared memory of a block that the kernel does not declare itself.
+/// How a GPU kernel is launched: the number of blocks and the threads of each,
+/// all along x, and the shared memory of a block that the kernel does not
+/// declare itself.
 struct KernelLaunch {
   int64_t blocks = 1;
   int64_t threads = 1;
@@ -75,25 +79,27 @@ mlir::FailureOr<mlir::func::FuncOp> emitCpuKernel(mlir::OpBuilder &builder,
                                                   step::KernelOpInterface op,
                                                   llvm::StringRef name);
 
-/// Emits the kernel of a step for a GPU as the function `name` where `builder`
-/// stands, in a `gpu.module`, with the ABI of `tprt::LaunchRow`: one bare
-/// pointer into global memory per operand, to where it begins, and one i64 per
-/// scalar. It has the form for the chip of the module's target, if there is one
-/// (`createGpuModule`). Emits an error at the step if there is no kernel.
+/// Emits the kernel of a step for a GPU as the function `name` at the insertion
+/// point, which must be in a `gpu.module`. The ABI is that of
+/// `tprt::LaunchRow`: per operand, a bare pointer into global memory to where
+/// the operand begins, and per scalar an i64. If the module has a target
+/// (`createGpuModule`), the kernel may be specialised for its chip. Emits an
+/// error at the step if it has no kernel.
 mlir::FailureOr<KernelLaunch> emitGpuKernel(mlir::OpBuilder &builder,
                                             step::KernelOpInterface op,
                                             llvm::StringRef name);
 
-/// A `step.combine` for each reduction among devices that the module's
-/// collectives need: of their element types, kinds and group sizes, in program
-/// order. They work on buffers of one element, as their kernels do on any.
+/// Creates a `step.combine` for each reduction among devices that the module's
+/// collectives need, by element type, kind and group size, in program order.
+/// The steps have buffers of one element, but their kernels work on any number.
 mlir::OwningOpRef<mlir::ModuleOp> createCombinations(mlir::ModuleOp module);
 
-/// A `step.random` for each element type of the programs' inputs, in program
-/// order, of one element.
+/// Creates a `step.random`, with one element, for each element type of the
+/// programs' inputs, in program order.
 mlir::OwningOpRef<mlir::ModuleOp> createRandoms(mlir::ModuleOp module);
 
-/// Gives the ops of the step dialect the interfaces for the kernels they have.
+/// Attaches to the ops of the step dialect the interfaces of the kernels that
+/// they have.
 void registerKernelModels(mlir::DialectRegistry &registry);
 
 } // namespace tp::codegen

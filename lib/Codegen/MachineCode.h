@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The way from LLVM IR to the code of a machine.
+// Compiles LLVM IR to machine code.
 
 #ifndef TPOPT_LIB_CODEGEN_MACHINECODE_H
 #define TPOPT_LIB_CODEGEN_MACHINECODE_H
@@ -18,8 +18,8 @@ class TargetMachine;
 
 namespace tp::codegen {
 
-/// Optimises `module` for `machine` and writes its code; a failure if the
-/// machine has no such output.
+/// Optimises `module` for `machine` and writes its code. Fails if the machine
+/// does not support this type of output.
 mlir::FailureOr<std::string> generateCode(llvm::Module &module,
                                           llvm::TargetMachine &machine,
                                           llvm::CodeGenFileType type);

@@ -1,16 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Merges of sorted runs on a GPU: in a tile, where runs are short and become
-// one, or by bisection (`Sort.h`), where an element belongs to one thread:
+// Merges of sorted runs on a GPU: in a tile, if runs are short and become one
+// run, or by bisection (`Sort.h`), where each thread has one element:
 //
-//     rank = its place in its run
+//     rank = its position in its run
 //     for each other run that is merged with it
-//       rank += how many of its elements stand before the element
+//       rank += the number of elements of the run that come before the element
 //     values[rank] = the element
 //
-// All elements of earlier runs were in front of it, so equal ones of these
-// stand before it, and of later ones none.
+// In the row, elements of earlier runs precede the element, and those of later
+// runs follow it. So equal elements come before it if they are in earlier runs,
+// and after it otherwise.
 
 #include "IndexedKernels.h"
 #include "SortKeys.h"
@@ -23,7 +24,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static constexpr int64_t kMergeBlock = 256; ///< Threads that bisect.
+static constexpr int64_t kMergeBlock = 256; ///< Threads per block.
 
 namespace {
 
@@ -49,12 +50,14 @@ public:
 private:
   FailureOr<KernelLaunch> mergeTiles(StringRef name);
   FailureOr<KernelLaunch> bisect(StringRef name);
-  /// The thread's words of a tile, in all its runs but the first `skipped`,
-  /// which it keeps: those of the row from `firstRun` on.
+  /// Loads the thread's words of a tile: the runs of the row from `firstRun`
+  /// on. The first `skipped` runs of the tile are not loaded, but keep their
+  /// content.
   void fillTile(SortNetwork &network, const SortTile &tile, Value firstRun,
                 int64_t skipped);
-  /// How many of the first `size` elements from column `begin` on come before
-  /// `key`; with those that equal it if `countsEqual`.
+  /// The number of elements that come before `key`, among the `size` elements
+  /// from column `begin` on. Elements equal to `key` count if `countsEqual` is
+  /// true.
   Value countBefore(Value key, Value begin, Value size, Value countsEqual);
 
   Value select(Value condition, Value a, Value b) {
@@ -68,7 +71,7 @@ private:
     return places.load(keys.getStored(), function.getArgument(0),
                        getOffset(op.getElements(), column));
   }
-  /// Element `column` and where it came from become number `rank`.
+  /// Moves element `column`, with its original position, to position `rank`.
   void move(Value column, Value rank) {
     Value place = places.load(builder.getI32Type(), function.getArgument(1),
                               getOffset(op.getPlaces(), column));
@@ -97,7 +100,7 @@ private:
 void MergeEmitter::fillTile(SortNetwork &network, const SortTile &tile,
                             Value firstRun, int64_t skipped) {
   int64_t room = getSortRun(tile, run);
-  // A group is in one run; odd ones descend.
+  // The words of a group are in one run; odd runs are in descending order.
   SmallVector<Value> group =
       places.split(network.getThread(), {ways, room / kSortGroup});
   Value isOdd =
@@ -112,7 +115,8 @@ void MergeEmitter::fillTile(SortNetwork &network, const SortTile &tile,
         arith::SubIOp::create(builder, loc, places.number(room - 1), slot);
     Value inRun = select(isOdd, mirrored, slot);
     Value column = places.add(begin, inRun);
-    // Neither behind the row nor, in a run that is not stored, before it.
+    // The column must be in the row: not after its end nor, for a run that is
+    // not stored, before its beginning.
     Value isInRow =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, column,
                               places.number(columns));
@@ -147,7 +151,7 @@ FailureOr<KernelLaunch> MergeEmitter::mergeTiles(StringRef name) {
     fillTile(network, tile, places.number(0), /*skipped=*/0);
     network.reduceRuns();
   } else {
-    // What is kept so far is the first run of the next tile.
+    // The elements kept so far are the first run of the next tile.
     network.storeGroup(SmallVector<Value>(kSortGroup, network.getLast()),
                        Value());
     auto loop = network.createTileLoop(
@@ -170,7 +174,7 @@ FailureOr<KernelLaunch> MergeEmitter::mergeTiles(StringRef name) {
 // By bisection
 //===----------------------------------------------------------------------===//
 
-/// Powers of two are tried from the largest down, the same for all threads.
+/// Tries powers of two from the largest down, the same for all threads.
 Value MergeEmitter::countBefore(Value key, Value begin, Value size,
                                 Value countsEqual) {
   int64_t steps = llvm::Log2_64(run) + 1;
@@ -225,7 +229,7 @@ FailureOr<KernelLaunch> MergeEmitter::bisect(StringRef name) {
     Value left =
         arith::SubIOp::create(builder, loc, places.number(columns), first);
     Value size = arith::MinSIOp::create(builder, loc, left, places.number(run));
-    // Of its own run, its place is known.
+    // The position in the element's own run is already known.
     Value isOwn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         other, inMerge[1]);
     size = select(isOwn, places.number(0), size);

@@ -46,7 +46,8 @@ static LogicalResult lowerToLLVM(ModuleOp module, const MathSupport &support) {
   return manager.run(module);
 }
 
-/// The code generator for `cpu`: architecture and features, nothing guessed.
+/// Creates the code generator for exactly the architecture and features in
+/// `cpu`.
 static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef cpu,
                                                           std::string &why) {
   llvm::InitializeNativeTarget();
@@ -67,9 +68,10 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(StringRef cpu,
       llvm::CodeGenOptLevel::Aggressive));
 }
 
-/// What LLVM calls to narrow to bf16 on a CPU without an instruction for it, as
-/// it does around choices between vectors of them: not in any library that is
-/// there. To the nearest, ties to even, NaN kept quiet.
+/// Defines the function that LLVM calls to narrow to bf16 on a CPU without an
+/// instruction for it, for example around selects between vectors of bf16. No
+/// available library defines it. Rounds to nearest, ties to even, and keeps NaN
+/// quiet.
 static void addNarrowing(llvm::Module &code) {
   llvm::LLVMContext &context = code.getContext();
   llvm::IRBuilder<> builder(context);
@@ -78,7 +80,7 @@ static void addNarrowing(llvm::Module &code) {
                               /*isVarArg=*/false),
       llvm::Function::ExternalLinkage, "__truncsfbf2", code);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  // Or its choice becomes one between bf16.
+  // Otherwise its select would become one between bf16 values.
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::OptimizeNone);
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
@@ -97,7 +99,7 @@ static void addNarrowing(llvm::Module &code) {
                             builder.getBFloatTy()));
 }
 
-/// Links an object to a shared one, in files of the temporary folder.
+/// Links an object file to a shared object, in temporary files.
 static FailureOr<std::string> link(ModuleOp module, StringRef object) {
   auto fail = [&](const Twine &why) {
     return module.emitError() << prefix(ErrorCode::LinkFailed)
@@ -158,8 +160,8 @@ FailureOr<std::string> tp::codegen::compileKernels(ModuleOp module,
     return module.emitError() << prefix(ErrorCode::CodegenFailed)
                               << "cannot compile the kernels: " << why;
   };
-  // Conversions as instructions, if the CPU has them; they take subnormal
-  // numbers for zeros.
+  // Use conversion instructions if the CPU has them; they treat subnormal
+  // numbers as zero.
   MathSupport support;
   support.hasLibrary = true;
   support.hasBFloat16 =

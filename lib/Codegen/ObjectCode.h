@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Kernels as native code of this machine.
+/// \file Compiles kernels to native code of this machine.
 
 #ifndef TPOPT_CODEGEN_OBJECTCODE_H
 #define TPOPT_CODEGEN_OBJECTCODE_H
@@ -13,15 +13,15 @@
 namespace tp::codegen {
 
 /// Compiles the functions of `module`, in the dialects that `emitCpuKernel`
-/// writes, to a shared object. `cpu` is an architecture and its features as
-/// `tprt::getHostCpu` gives them; the code uses these and no others, so that
-/// the runtime can tell whether a machine can execute it. Emits errors at the
-/// module. The module is used up.
+/// writes, to a shared object. `cpu` is an architecture with its features, as
+/// `tprt::getHostCpu` returns them; the code uses exactly these, so that the
+/// runtime can tell whether a machine can execute it. Emits errors at the
+/// module. The module must not be used afterwards.
 mlir::FailureOr<std::string> compileKernels(mlir::ModuleOp module,
                                             llvm::StringRef cpu);
 
-/// The dialects that kernels are written in and pass through, with their
-/// translations: for the pass that compiles them to depend on.
+/// Registers the dialects that kernels are written in and pass through, with
+/// their translations. The pass that compiles kernels depends on them.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 
 } // namespace tp::codegen

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Programs as bytecode, for an artifact to carry.
+// Writes programs as bytecode that an artifact carries.
 
 #include "lib/Codegen/Artifact.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// The names in a location, without places in files.
+/// The names in a location, without file positions.
 static Location getNameOnly(Location loc) {
   Location only = UnknownLoc::get(loc.getContext());
   loc->walk([&](Location part) {
@@ -29,7 +29,7 @@ std::string tp::codegen::getProgramBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   copy->getOperation()->removeAttr(kProgramsAttr);
   copy->walk([](Operation *op) {
-    // There only if a report was asked for.
+    // These depend on whether a report was asked for.
     op->removeAttr(kAllocatedAttr);
     op->removeAttr(kOverlapAttr);
     op->setLoc(getNameOnly(op->getLoc()));
@@ -39,7 +39,8 @@ std::string tp::codegen::getProgramBytes(ModuleOp module) {
   });
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
-  // Only an old version of the format can be refused, and none is asked for.
+  // Writing can only fail for an old version of the format, and none is
+  // requested.
   (void)writeBytecodeToFile(*copy, os);
   return bytes;
 }

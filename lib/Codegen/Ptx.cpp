@@ -46,8 +46,8 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const GpuChip &chip) {
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)
     return nullptr;
-  // PTX of CUDA 12, whose drivers every library at run time needs anyway; by
-  // themselves, later chips ask for a later one.
+  // Emit PTX of CUDA 12, whose driver the libraries used at run time need
+  // anyway. Later chips select a later version themselves.
   StringRef features = chip.version < 100 ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, chip.name, features, llvm::TargetOptions(), std::nullopt,
@@ -61,9 +61,9 @@ static void initializeTarget() {
   LLVMInitializeNVPTXAsmPrinter();
 }
 
-/// sm_80 and later: conversions of bf16, and maxima that pass NaN on. An
-/// unknown name would be answered with a warning on stderr, so the number is
-/// read here.
+/// Chips from sm_80 on have conversions of bf16, and maxima that propagate NaN.
+/// LLVM only prints a warning to stderr for an unknown name, so the number is
+/// parsed here.
 static std::optional<GpuChip> parseChip(StringRef name) {
   GpuChip chip{name.str()};
   StringRef number = name;
@@ -86,8 +86,8 @@ FailureOr<GpuChip> tp::codegen::getGpuChip(Operation *op, StringRef name) {
                          << "' to compile for: write sm_80 or a later one";
 }
 
-/// Functions that are neither instructions nor polynomials would be calls to
-/// a library that is not there.
+/// Rejects functions that are neither instructions nor polynomials: they would
+/// become calls to a library that does not exist.
 static LogicalResult checkMath(gpu::GPUModuleOp module) {
   auto isInstruction = [](Operation *op) {
     if (isa<math::AbsFOp, math::CopySignOp, math::SqrtOp, math::FmaOp,
@@ -111,8 +111,9 @@ static LogicalResult checkMath(gpu::GPUModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// Kernels, branches and what asks for the thread. The pass of this name would
-/// turn square roots and rounding, which are instructions, into calls.
+/// Converts kernels, branches and queries of the thread's index. The upstream
+/// pass of this name would turn square roots and rounding, which are
+/// instructions, into calls.
 static LogicalResult convertGpuToNVVM(gpu::GPUModuleOp module) {
   MLIRContext *context = module.getContext();
   LowerToLLVMOptions options(context);
@@ -169,7 +170,7 @@ struct LoweredKernels {
   std::vector<KernelLaunch> launches;
 };
 
-/// Emits the kernels in the form that they have on a chip, and lowers them.
+/// Emits the kernels in their form for a chip, and lowers them.
 static FailureOr<LoweredKernels> lowerKernels(ArrayRef<Kernel> kernels,
                                               StringRef chip) {
   step::KernelOpInterface first = kernels.front().op;
@@ -199,10 +200,10 @@ static FailureOr<LoweredKernels> lowerKernels(ArrayRef<Kernel> kernels,
 FailureOr<std::vector<PtxModule>>
 tp::codegen::compilePtx(ArrayRef<Kernel> kernels, ArrayRef<GpuChip> chips) {
   step::KernelOpInterface first = kernels.front().op;
-  // Chips without a form of their own share the lowered kernels.
+  // Chips that need no special form share the lowered kernels.
   llvm::StringMap<LoweredKernels> forms;
   std::vector<PtxModule> result(chips.size());
-  // Translation may touch the module, so threads begin behind it.
+  // Translation may modify the module, so threads start after it.
   initializeTarget();
   std::vector<std::unique_ptr<llvm::LLVMContext>> contexts;
   std::vector<std::unique_ptr<llvm::Module>> modules;

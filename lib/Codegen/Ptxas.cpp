@@ -23,14 +23,14 @@ using llvm::StringRef;
 using llvm::Twine;
 
 //===----------------------------------------------------------------------===//
-// Where it is
+// Finding ptxas
 //===----------------------------------------------------------------------===//
 
 static bool isProgram(StringRef path) {
   return llvm::sys::fs::can_execute(path);
 }
 
-/// In the wheel of a Python whose programs are in `folder`.
+/// Searches the wheel of a Python whose programs are in `folder`.
 static std::string findInWheel(StringRef folder) {
   SmallString<128> libraries(folder);
   llvm::sys::path::append(libraries, "..", "lib");
@@ -39,7 +39,7 @@ static std::string findInWheel(StringRef folder) {
        it != end && !error; it.increment(error)) {
     if (!llvm::sys::path::filename(it->path()).starts_with("python3"))
       continue;
-    // Of CUDA 13, of 12.
+    // From CUDA 13 and 12.
     for (StringRef package : {"cu13", "cuda_nvcc"}) {
       SmallString<128> path(it->path());
       llvm::sys::path::append(path, "site-packages", "nvidia", package);
@@ -75,10 +75,11 @@ std::string tp::codegen::findPtxas() {
 }
 
 //===----------------------------------------------------------------------===//
-// What it says
+// Error messages
 //===----------------------------------------------------------------------===//
 
-/// The kernel around a line of PTX, counted from 1.
+/// The name of the kernel that contains a line of PTX; lines are counted from
+/// 1.
 static StringRef findKernel(StringRef ptx, unsigned line) {
   StringRef kernel;
   for (unsigned i = 0; i < line && !ptx.empty(); ++i) {
@@ -91,7 +92,7 @@ static StringRef findKernel(StringRef ptx, unsigned line) {
   return kernel;
 }
 
-/// The first error among the messages, with the kernel that it is in:
+/// The first error among ptxas's messages, with the kernel that it is in:
 /// "ptxas FILE, line 12; error   : Arguments mismatch ..".
 static std::string getFirstError(StringRef messages, StringRef ptx) {
   auto [before, error] = messages.split("error");
@@ -111,7 +112,7 @@ static Error makeError(const Twine &what) {
   return llvm::createStringError(what);
 }
 
-/// Whether these are the bytes of an ELF file for a GPU.
+/// Returns true if these are the bytes of an ELF file for a GPU.
 static bool isCubin(StringRef bytes) {
   using namespace llvm::ELF;
   if (bytes.size() < sizeof(Elf64_Ehdr) || !bytes.starts_with(ElfMagic))

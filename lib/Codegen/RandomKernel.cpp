@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Random numbers on a GPU: the same bits as the runtime's fillRandom.
+// Random numbers on a GPU. They are bit-identical to those of the runtime's
+// fillRandom.
 
 #include "GpuFunction.h"
 #include "IndexedKernels.h"
@@ -13,11 +14,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// A grid that fills a GPU, whatever the number of elements.
+/// This grid fills a GPU, whatever the number of elements.
 static constexpr int64_t kRandomBlocks = 512, kRandomBlock = 256;
 
 namespace {
-/// 64-bit arithmetic, as the runtime's mix and fillRandom write it.
+/// 64-bit arithmetic, as in the runtime's mix and fillRandom.
 class Bits {
 public:
   Bits(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
@@ -37,7 +38,7 @@ public:
     x = multiply(exclusiveOr(x, shiftRight(x, 27)), 0x94d049bb133111eb);
     return exclusiveOr(x, shiftRight(x, 31));
   }
-  /// The number of type `element`, as it is stored.
+  /// Converts a random word to a number of type `element`, in its stored form.
   Value makeNumber(Value random, Value scale, Type element);
 
 private:
@@ -60,14 +61,15 @@ Value Bits::makeNumber(Value random, Value scale, Type element) {
   Type stored = getStoredType(element);
   bool isFloat8 =
       isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
-  if (isFloat8) { // one magnitude, either sign
+  if (isFloat8) { // one magnitude, random sign
     Value sign = multiply(shiftRight(random, 63), 0x80);
     return narrow(arith::OrIOp::create(builder, loc, sign, number(0x30)),
                   stored);
   }
   if (!isa<FloatType>(element))
     return narrow(shiftRight(random, element.isInteger(1) ? 63 : 61), stored);
-  // Exact but for the last product: nothing that may be fused rounds.
+  // All operations but the last product are exact, so fusing them does not
+  // change the rounding.
   auto f32 = builder.getF32Type();
   auto real = [&](double value) -> Value {
     return arith::ConstantOp::create(builder, loc,

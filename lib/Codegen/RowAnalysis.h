@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What can be said about the values of a row program before any target: which
-// are one per row and which one per element, and in which phase each is known.
+// Target-independent analysis of the values of a row program: which have one
+// element per row and which one per column, and in which phase each is known.
 
 #ifndef TPOPT_LIB_CODEGEN_ROWANALYSIS_H
 #define TPOPT_LIB_CODEGEN_ROWANALYSIS_H
@@ -15,16 +15,16 @@ class RowAnalysis {
 public:
   explicit RowAnalysis(step::RowsOp rows);
 
-  /// Whether a value differs along the row.
+  /// Returns true if a value differs along the row.
   bool isPoint(mlir::Value value) const { return points.contains(value); }
-  /// How many reductions, one after the other, a value waits for.
+  /// The number of successive reductions that a value depends on.
   unsigned getPhase(mlir::Value value) const { return phases.lookup(value); }
   unsigned getPhase(step::StoreOp store) const;
   unsigned getNumPhases() const { return numPhases; }
-  /// Whether a store writes an element for every column.
+  /// Returns true if a store writes an element for every column.
   bool isPointStore(step::StoreOp store) const;
-  /// Whether a value costs more to compute again than to keep for the later
-  /// phase that needs it.
+  /// Returns true if a value is more expensive to recompute than to keep for
+  /// the later phase that needs it.
   bool isWorthKeeping(mlir::Value value) const { return dear.contains(value); }
   bool hasReductions() const { return numPhases > 1; }
 

@@ -14,8 +14,8 @@ using namespace tp::codegen;
 
 namespace {
 
-/// An element's place: `base` plus, per column, `stride`; or one offset per
-/// column.
+/// The position of an element: `base` plus `stride` per column, or one offset
+/// per column.
 struct Place {
   Value base;
   int64_t stride = 0;
@@ -54,8 +54,8 @@ private:
                  unsigned phase);
   Value getAddresses(Value pointer, Type stored, const Place &place,
                      const Chunk &chunk);
-  /// What is added to the column in `value`, if it is the column plus what is
-  /// the same for the row.
+  /// If `value` is the column plus a number that is the same for the whole row,
+  /// returns that number.
   std::optional<Value> getColumnOffset(Value value);
 
   Value constant(TypedAttr value) {
@@ -76,21 +76,22 @@ private:
     return vector::BroadcastOp::create(
         builder, loc, VectorType::get(width, scalar.getType()), scalar);
   }
-  /// 0, 1, .. in the lanes.
+  /// The vector 0, 1, ...
   Value lanes(int64_t width) {
     SmallVector<int64_t> values = llvm::to_vector(llvm::seq<int64_t>(0, width));
     auto type = VectorType::get(width, builder.getI64Type());
     return constant(DenseElementsAttr::get(type, ArrayRef<int64_t>(values)));
   }
-  /// All lanes, or those that are the chunk's own.
+  /// Selects all lanes, or only those that belong to the chunk.
   Value getMask(const Chunk &chunk, bool onlyOwn) {
     if (onlyOwn && chunk.own && isa<VectorType>(chunk.own.getType()))
       return chunk.own;
     return constant(DenseElementsAttr::get(
         VectorType::get(chunk.width, builder.getI1Type()), true));
   }
-  /// The type that an element has in memory: a byte for i1, and bits for narrow
-  /// floats, whose vectors of some widths code generators cannot move.
+  /// The type in which an element is stored: a byte for i1, and integers for
+  /// narrow floats, since code generators cannot move vectors of narrow floats
+  /// in some widths.
   Type getStored(Type element) {
     if (element.isInteger(1))
       return builder.getI8Type();
@@ -114,7 +115,7 @@ private:
 
   SmallVector<Value> rowIndices; ///< All dimensions but the last.
   llvm::DenseMap<Value, Value> uniforms;
-  llvm::DenseMap<Value, Value> keptRows; ///< Pointers; none: compute again.
+  llvm::DenseMap<Value, Value> keptRows; ///< Pointers; null: recompute.
 };
 
 } // namespace
@@ -187,7 +188,8 @@ void RowEmitter::emitPhase(unsigned phase) {
   if (reduces.empty() && !hasPointStores)
     return;
 
-  // Vectors of the resident chunks, or scalars of the loop and the rest.
+  // The vectors of the resident chunks, or the scalars of the loop and of the
+  // rest.
   SmallVector<Value> totals;
   auto addToTotals = [&](ValueRange sums) {
     if (totals.empty())
@@ -226,12 +228,12 @@ void RowEmitter::emitPhase(unsigned phase) {
            llvm::zip(sums, reduces, loop.getRegionIterArgs()))
         sum = combineValues(builder, loc, reduce.getKind(), before, sum);
       emitStores(chunk, phase);
-      if (!sums.empty()) // else the loop has its end already
+      if (!sums.empty()) // otherwise the loop has a terminator
         scf::YieldOp::create(builder, loc, sums);
     }
     totals = reduceVectors(loop.getResults());
     for (const Chunk &place : walk.rest) {
-      Chunk chunk = place; // nothing stays in registers
+      Chunk chunk = place; // copy, as nothing stays in registers
       addToTotals(reduceVectors(emitReductions(chunk, phase, reduces)));
       emitStores(chunk, phase);
     }
@@ -260,8 +262,8 @@ RowEmitter::emitReductions(Chunk &chunk, unsigned phase,
   return sums;
 }
 
-/// A store may overwrite what another op loads at the same point, so everything
-/// is loaded first.
+/// A store may overwrite an element that another op loads at the same point, so
+/// all values are loaded first.
 void RowEmitter::emitStores(Chunk &chunk, unsigned phase) {
   auto isOurs = [&](step::StoreOp store) {
     return analysis.isPointStore(store) && analysis.getPhase(store) == phase;
@@ -324,8 +326,9 @@ Value RowEmitter::computeVector(Operation *op, Chunk &chunk, unsigned phase) {
   return builder.create(state)->getResult(0);
 }
 
-/// Rows divided by their sum are multiplied by its inverse: a division for each
-/// element would take longer than all else that softmax does.
+/// If `op` divides a row by its sum, returns the inverse of the sum, to
+/// multiply by: a division for each element would take longer than everything
+/// else in softmax.
 Value RowEmitter::getInverseOfSum(Operation *op) {
   auto division = dyn_cast<arith::DivFOp>(op);
   auto sum =
@@ -366,7 +369,7 @@ Place RowEmitter::getPlace(Value buffer, ValueRange indices, Chunk *chunk,
   step::Strides layout(type);
   int64_t bytes = step::getElementBytes(type.getElementType());
   Place place;
-  place.base = number(0); // pointers are to where views begin
+  place.base = number(0); // pointers point to where views begin
   place.alignment =
       llvm::MinAlign(target.getBufferAlignment(), layout.offset * bytes);
   auto addToBase = [&](Value index, int64_t stride, int64_t multiple = 1) {
@@ -408,7 +411,7 @@ Place RowEmitter::getPlace(Value buffer, ValueRange indices, Chunk *chunk,
   return place;
 }
 
-/// The addresses of a chunk's elements that do not follow each other.
+/// The addresses of a chunk's elements, if they are not contiguous.
 Value RowEmitter::getAddresses(Value pointer, Type stored, const Place &place,
                                const Chunk &chunk) {
   Value offsets =
@@ -492,7 +495,7 @@ void RowEmitter::store(step::StoreOp op, Chunk *chunk, unsigned phase) {
 Value tp::codegen::combineValues(OpBuilder &builder, Location loc,
                                  step::Reduction kind, Value a, Value b) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
-  // Which of two zeros a maximum is does not matter; that it is NaN does.
+  // The sign of a maximum that is zero does not matter, but NaN does.
   auto anyZero = arith::FastMathFlags::nsz;
   switch (kind) {
   case step::Reduction::Sum:
@@ -576,7 +579,8 @@ Value tp::codegen::reduceVector(OpBuilder &builder, Location loc,
     }
     llvm_unreachable("covered switch");
   };
-  // As a tree; without leave to regroup the lanes are added one by one.
+  // Reduces as a tree; without permission to reassociate, the lanes would be
+  // added one by one.
   return vector::ReductionOp::create(builder, loc, getKind(), vector,
                                      isFloat ? arith::FastMathFlags::reassoc |
                                                    arith::FastMathFlags::nsz

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What all targets share of the way from a row program to code: a thread that
-// goes through chunks of a row. A target says which chunks (`RowWalk`), what
-// the threads that share a row do together (`RowTarget`), and writes the
-// function around it.
+// The target-independent part of compiling a row program: the code of a thread
+// that goes through chunks of a row. A target defines the chunks (`RowWalk`)
+// and the operations that threads sharing a row do together (`RowTarget`), and
+// creates the function around the code.
 
 #ifndef TPOPT_LIB_CODEGEN_ROWEMITTER_H
 #define TPOPT_LIB_CODEGEN_ROWEMITTER_H
@@ -17,19 +17,19 @@ namespace tp::codegen {
 struct Chunk {
   mlir::Value first; ///< i64
   int64_t width = 1;
-  /// A number that `first` is a multiple of.
+  /// A divisor of `first`.
   int64_t alignment = 1;
-  /// Which columns are this chunk's own: an i1 for all of them, or one per
-  /// lane; none means all. Others are computed, since they exist, but neither
-  /// reduced nor stored: someone else does.
+  /// The columns that belong to this chunk: an i1 for all of them, or one per
+  /// lane; null means all. The other columns exist, so they are computed, but
+  /// this chunk neither reduces nor stores them, since another chunk does.
   mlir::Value own;
-  /// What has been computed for it.
+  /// The values that have been computed for this chunk.
   llvm::DenseMap<mlir::Value, mlir::Value> vectors;
 };
 
-/// The chunks that a thread goes through in each phase: those of `resident`,
-/// whose vectors stay in registers from phase to phase, or those of a loop and
-/// then `rest`.
+/// The chunks that a thread goes through in each phase: either those of
+/// `resident`, whose vectors stay in registers from phase to phase, or those of
+/// a loop and then `rest`.
 struct RowWalk {
   llvm::SmallVector<Chunk> resident;
   mlir::Value begin, end, step; ///< i64, of the loop.
@@ -40,29 +40,30 @@ struct RowWalk {
 class RowTarget {
 public:
   virtual ~RowTarget() = default;
-  /// What all threads that share a row get from combining `partial`, one scalar
-  /// from each.
+  /// Combines `partial`, one scalar from each of the threads that share a row,
+  /// and returns the result to all of them.
   virtual mlir::Value combineThreads(mlir::OpBuilder &builder,
                                      step::Reduction kind,
                                      mlir::Value partial) = 0;
-  /// Has `emit` done by one of the threads that share a row.
+  /// Emits code that only one of the threads sharing a row executes.
   virtual void emitOnce(mlir::OpBuilder &builder,
                         llvm::function_ref<void()> emit) = 0;
-  /// Memory of a thread for one value of a row; none if it should compute
-  /// again.
+  /// Allocates memory of a thread for the elements of one value along a row.
+  /// Returns null if the thread should recompute them.
   virtual mlir::Value allocateRow(mlir::OpBuilder &builder,
                                   mlir::Type element) = 0;
-  /// Bytes that buffers begin at multiples of.
+  /// The alignment of buffers in bytes.
   virtual int64_t getBufferAlignment() const = 0;
 };
 
-/// What the surrounding function has for the body of the program.
+/// Values of the surrounding function that the body of the program uses.
 struct RowContext {
   llvm::SmallVector<mlir::Value> pointers;              ///< One per operand.
   llvm::DenseMap<mlir::Attribute, mlir::Value> scalars; ///< See getScalars.
   mlir::Value row;                                      ///< i64
 
-  /// If these are of a step.together: what one of its row programs has.
+  /// If this is the context of a step.together: the context of one of its row
+  /// programs.
   RowContext getPart(step::RowsOp rows) const {
     RowContext part;
     part.scalars = scalars;
@@ -73,18 +74,18 @@ struct RowContext {
   }
 };
 
-/// Emits one row of `rows` where `builder` stands.
+/// Emits one row of `rows` at the insertion point.
 void emitRow(mlir::OpBuilder &builder, step::RowsOp rows,
              const RowAnalysis &analysis, const RowContext &context,
              RowWalk walk, RowTarget &target);
 
-/// `a` and `b`, scalars or vectors, combined.
+/// Combines `a` and `b`, which are scalars or vectors.
 mlir::Value combineValues(mlir::OpBuilder &builder, mlir::Location loc,
                           step::Reduction kind, mlir::Value a, mlir::Value b);
-/// All lanes of a vector combined, in an order that its width decides.
+/// Combines all lanes of a vector, in an order that depends only on its width.
 mlir::Value reduceVector(mlir::OpBuilder &builder, mlir::Location loc,
                          step::Reduction kind, mlir::Value vector);
-/// What combines with anything to that.
+/// The neutral element of a reduction.
 mlir::Value getIdentity(mlir::OpBuilder &builder, mlir::Location loc,
                         step::Reduction kind, mlir::Type type);
 

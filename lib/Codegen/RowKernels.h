@@ -16,8 +16,8 @@ mlir::FailureOr<KernelLaunch> emitRowsForGpu(mlir::OpBuilder &builder,
                                              step::RowsOp rows,
                                              llvm::StringRef name);
 
-/// Several row programs: on a CPU the parts are the rows of all, one program
-/// after the other, on a GPU the blocks.
+/// Several row programs in one kernel. On a CPU the work is divided by the rows
+/// of all programs, one program after the other; on a GPU by their blocks.
 mlir::func::FuncOp emitTogetherForCpu(mlir::OpBuilder &builder,
                                       step::TogetherOp op,
                                       llvm::StringRef name);

@@ -2,16 +2,18 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Scatters on a GPU, without atomics: every element of the destination belongs
-// to one thread, which meets its updates in ascending order. With [b, o, axis,
-// r] as destination a thread has one b, o and r, and of the axis a slice:
+// to one thread, which applies its updates in ascending order. For a
+// destination [b, o, axis, r], a thread has one b, o and r, and a slice of the
+// axis:
 //
 //     for i in 0 .. count
 //       if indices[b, i] is in my slice
 //         destination[b, o, indices[b, i], r] op= updates[b, o, i, r]
 //
-// Neighbouring threads differ in r: they agree on the branch, and their
-// accesses follow each other. There are as many slices as give the GPU enough
-// threads: long rows need none, scattering single elements one for each.
+// Neighbouring threads differ in r: they take the same branch, and their
+// accesses are contiguous. There are as many slices as are needed to give the
+// GPU enough threads: one if rows are long, and one per element of the axis if
+// single elements are scattered.
 
 #include "GpuFunction.h"
 #include "IndexedKernels.h"
@@ -22,7 +24,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Threads of a block, and those that keep a GPU busy.
+/// Threads per block, and the number of threads that keeps a GPU busy.
 static constexpr int64_t kScatterBlock = 128, kEnough = 1 << 17;
 
 Value tp::codegen::combineInOrder(OpBuilder &builder, Location loc,
@@ -31,7 +33,7 @@ Value tp::codegen::combineInOrder(OpBuilder &builder, Location loc,
   bool isFloat = isa<FloatType>(element);
   bool isBool = element.isInteger(1);
   bool isUnsigned = isBool || element.isUnsignedInteger();
-  // NaN is passed on, as the CPU does.
+  // NaN is propagated, as on the CPU.
   auto pick = [&](arith::CmpFPredicate predicate) -> Value {
     Value keeps = arith::CmpFOp::create(builder, loc, predicate, old, update);
     Value isNaN = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
@@ -81,7 +83,7 @@ FailureOr<KernelLaunch> tp::codegen::emitScatterForGpu(OpBuilder &builder,
   int64_t walkers = batch * outer * inner;
   int64_t slices =
       std::clamp<int64_t>(llvm::divideCeil(kEnough, walkers), 1, axis);
-  int64_t size = llvm::divideCeil(axis, slices); // of a slice
+  int64_t size = llvm::divideCeil(axis, slices); // per slice
   slices = llvm::divideCeil(axis, size);
   OpBuilder::InsertionGuard guard(builder);
   FailureOr<ItemKernel> kernel = createItemKernel(
@@ -100,8 +102,8 @@ FailureOr<KernelLaunch> tp::codegen::emitScatterForGpu(OpBuilder &builder,
   Value place = places.load(
       builder.getI64Type(), function.getArgument(1),
       places.getOffset({mine[0], i}, step::Strides(indices).strides));
-  // The last slice may end behind the axis, so both ends are asked for; as
-  // unsigned numbers, each by one comparison.
+  // The last slice may extend beyond the axis, so check against both ends, with
+  // one unsigned comparison each.
   auto isUnder = [&](Value value, int64_t end) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, value,
                                  places.number(end));

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Attention of f32, whose products tensor cores would round.
+// Attention in f32, whose products tensor cores would round.
 //
 // For the scores, a lane has one key of the tile and all rows of its warp; for
-// the result, it has pieces of four features. Weights go from the one to the
-// other through shared memory.
+// the result, it has pieces of four features. Weights are passed between lanes
+// through shared memory.
 
 #include "AttentionKernels.h"
 
@@ -32,8 +32,8 @@ public:
 private:
   struct Row {
     Value row, position, query;
-    Value maximum, sum;        ///< The sum is of the lane's keys.
-    SmallVector<Value> output; ///< By pieces that the lane has.
+    Value maximum, sum;        ///< The sum covers the lane's keys.
+    SmallVector<Value> output; ///< One per piece of the lane.
   };
 
   SmallVector<Value> getState() override;
@@ -42,13 +42,13 @@ private:
   void accumulate(Value tile) override;
   SmallVector<Value> getScores(Value tile);
   Value combine(Value value, bool isMaximum);
-  /// The weight of row `row` of the warp for a key of the tile.
+  /// The address of the weight of row `row` of the warp for a key of the tile.
   Value getWeightPlace(int64_t row, Value keyOfTile);
 
   VectorType piece = VectorType::get(kPiece, f32);
   Value lane, warp;
   SmallVector<Row> rows;
-  SmallVector<Value> pieces; ///< Of a value, that the lane has.
+  SmallVector<Value> pieces; ///< The lane's pieces of a value.
 };
 
 } // namespace
@@ -158,7 +158,7 @@ int64_t SingleAttention::emit() {
   lane = rem(thread, kWarp);
   warp = div(thread, kWarp);
   setBuffers(/*multiple=*/1);
-  // Lanes without a piece compute the last one, too, and do not store it.
+  // Lanes without a piece compute the last one, but do not store it.
   int64_t lanePieces = llvm::divideCeil(valueTiles.pieces, kWarp);
   for (int64_t i = 0; i < lanePieces; ++i)
     pieces.push_back(min(add(lane, i * kWarp), number(valueTiles.pieces - 1)));

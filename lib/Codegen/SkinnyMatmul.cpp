@@ -1,16 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Products of few rows. B is read once, in its own layout, 16 bytes at a time.
+// Matrix products with few rows. B is read once, in its own layout, 16 bytes at
+// a time.
 //
 // A team of threads walks the summed dimension. Each thread has all rows of A
 // and a few columns of B. If B is contiguous along the summed dimension, a team
 // is a warp, or a block if there are few columns, and its threads share their
 // columns. If B is contiguous along its columns, a team is a block: groups of
-// four lanes read adjacent pieces of a row of B, and each group has other rows.
+// four lanes read adjacent pieces of a row of B, and each group has different
+// rows.
 //
-// At the end the lanes of a warp are summed by shuffles, and the warps of a
-// team through shared memory, in order.
+// At the end the values of a warp's lanes are summed by shuffles, and those of
+// a team's warps through shared memory, in order.
 
 #include "SkinnyMatmul.h"
 
@@ -27,13 +29,13 @@ using namespace tp::codegen;
 
 /// Lanes that read adjacent pieces of a row of B.
 static constexpr int64_t kColumnLanes = 4;
-/// Warps that keep a large GPU busy. With fewer, the warps of a block share
-/// their columns.
+/// The number of warps that keeps a large GPU busy. If there are fewer, the
+/// warps of a block share their columns.
 static constexpr int64_t kManyWarps = 2048;
 
 namespace {
 
-/// An operand's last two dimensions, in elements.
+/// The layout of an operand's last two dimensions, in elements.
 struct Layout {
   explicit Layout(MemRefType type)
       : element(type.getElementType()), bytes(step::getElementBytes(element)) {
@@ -42,8 +44,9 @@ struct Layout {
     column = strides.strides[step::kNumBatchDims + 1];
     offset = strides.offset;
   }
-  /// How many elements, a power of two, lie together at every place that is a
-  /// multiple of it along one dimension, where the other one has this stride.
+  /// The number of elements, a power of two, that are contiguous and aligned at
+  /// every multiple of that number along one dimension, given the stride of the
+  /// other one.
   int64_t getWidth(int64_t size, int64_t otherStride) const {
     uint64_t bits = uint64_t(kAccessBytes / bytes) | uint64_t(size) |
                     uint64_t(otherStride) | uint64_t(offset);
@@ -62,28 +65,28 @@ public:
   FailureOr<KernelLaunch> emit(StringRef name);
 
 private:
-  /// `count` elements from `place` on, a stride apart, in f32; `width` of them
-  /// lie together.
+  /// Loads `count` elements from `place` on, `stride` apart, and converts them
+  /// to f32. `width` of them are contiguous.
   SmallVector<Value> loadRun(const Layout &layout, Value place, int64_t stride,
                              int64_t count, int64_t width);
-  /// Adds to the sums what a thread has at its `piece`th place.
+  /// Adds the products of a thread's piece number `piece` to the sums.
   void accumulate(Value piece, SmallVector<Value> &sums);
   SmallVector<Value> sumPieces();
-  /// Leaves the sums of each warp in shared memory.
+  /// Stores the sums of each warp in shared memory.
   void share(ArrayRef<Value> sums);
-  /// Adds the warps' sums of one element up, and writes it.
+  /// Adds up the warps' sums of each element, and stores the result.
   void finish();
   Value followUp(Value value, Value row, Value column);
-  /// By pieces of 4 bytes.
+  /// The address in units of 4 bytes.
   Value getShared(Value index);
 
   step::SkinnyMatmulOp op;
   gpu::GPUFuncOp function;
   Layout a, b, c;
   int64_t m, n, k;
-  bool isAlongSum;     ///< B lies along the dimension that is summed over.
+  bool isAlongSum;     ///< B is contiguous along the sum.
   int64_t width;       ///< Elements of B that a thread loads at once.
-  int64_t widthA;      ///< Of those of A, how many lie together.
+  int64_t widthA;      ///< Contiguous elements of A.
   int64_t columns;     ///< Columns of a thread.
   int64_t pieces;      ///< Pieces of the summed dimension.
   int64_t teamWarps;   ///< Warps of a team.
@@ -161,7 +164,7 @@ void SkinnyEmitter::accumulate(Value piece, SmallVector<Value> &sums) {
   SmallVector<SmallVector<Value>> factors;
   if (isAlongSum)
     for (int64_t i = 0; i < columns; ++i) {
-      // Columns that are not there are computed, and not written.
+      // Columns that do not exist are computed but not written.
       Value own = min(add(column, i), number(n - 1));
       Value place =
           locate(arguments[1], {{k, b.bytes}, {own, b.column * b.bytes}});
@@ -235,7 +238,7 @@ void SkinnyEmitter::share(ArrayRef<Value> sums) {
 }
 
 Value SkinnyEmitter::followUp(Value value, Value row, Value column) {
-  unsigned next = 2; // behind A and B
+  unsigned next = 2; // after A and B
   for (auto attribute : op.getPostOps().getAsRange<step::PostOpAttr>()) {
     switch (attribute.getValue()) {
     case step::PostOp::Add: {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The kernel of products of few rows.
+// The kernel for matrix products with few rows.
 
 #ifndef TPOPT_LIB_CODEGEN_SKINNYMATMUL_H
 #define TPOPT_LIB_CODEGEN_SKINNYMATMUL_H
@@ -10,8 +10,8 @@
 
 namespace tp::codegen {
 
-/// Threads share columns of B and what is summed, in an order that the sizes
-/// and the strides decide.
+/// Threads divide the columns of B and the summed dimension. The order of a sum
+/// depends only on the sizes and the strides.
 mlir::FailureOr<KernelLaunch> emitSkinnyMatmulForGpu(mlir::OpBuilder &builder,
                                                      step::SkinnyMatmulOp op,
                                                      llvm::StringRef name);

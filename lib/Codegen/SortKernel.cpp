@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sorts of rows, or of parts of them, on a GPU: by counting or in tiles
-// (`Sort.h`). A thread that counts does so for one element; at any time all
-// threads of a warp compare with the same other one, which is one access.
+// Sorts of rows, or of parts of rows, on a GPU: by counting or in tiles
+// (`Sort.h`). When counting, each thread ranks one element. At each step all
+// threads of a warp compare theirs with the same element, so that the load is a
+// single broadcast access.
 
 #include "IndexedKernels.h"
 #include "SortKeys.h"
@@ -16,11 +17,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static constexpr int64_t kSortBlock = 128; ///< Threads that count.
+static constexpr int64_t kSortBlock = 128; ///< Threads per block.
 
 namespace {
 
-/// What both forms know of a sort.
+/// The common part of both forms.
 class SortEmitter {
 public:
   /// The operands of `op` are source, values and indices.
@@ -45,10 +46,12 @@ private:
   FailureOr<KernelLaunch> sortTiles(StringRef name);
   void setPart(Value number);
   Value loadBits(Value column);
-  /// The element of `column`, whose place in its part is `rank`.
+  /// Stores the element of `column`, whose position in its sorted part is
+  /// `rank`.
   void store(Value column, Value rank);
-  /// The thread's words of a tile whose elements begin at `begin` of the part,
-  /// in all its groups but the first `skipped`, which it keeps.
+  /// Loads the thread's words of a tile, whose elements begin at `begin` of the
+  /// part. The first `skipped` groups of the tile are not loaded, but keep
+  /// their content.
   void fillTile(SortNetwork &network, const SortTile &tile, Value begin,
                 int64_t skipped);
 
@@ -59,13 +62,14 @@ private:
   SortKeys keys;
   int64_t rows, columns, part, kept, parts;
   gpu::GPUFuncOp function;
-  Value row, first, size; ///< Of a part: where it begins, and its elements.
-  Value firstKept;        ///< Where it begins in the results.
+  Value row, first, size; ///< Of the part; `first` is its start.
+  Value firstKept;        ///< Its start in the results.
 };
 
 } // namespace
 
-/// The part that the thread works on, of all parts of all rows.
+/// Sets the part that the thread works on; `number` counts all parts of all
+/// rows.
 void SortEmitter::setPart(Value number) {
   SmallVector<Value> indices = places.split(number, {rows, parts});
   row = indices[0];
@@ -110,7 +114,7 @@ FailureOr<KernelLaunch> SortEmitter::count(StringRef name) {
   Value partOfRow =
       arith::DivUIOp::create(builder, loc, mine[1], places.number(part));
   setPart(places.add(places.scale(mine[0], parts), partOfRow));
-  // One comparison says whether another stands before it.
+  // Words allow one comparison to decide whether another element comes first.
   int64_t width = getSortTile(columns, keys.getWidth()).width;
   auto getWord = [&](Value column) {
     return keys.getWord(loadBits(column), column, width);
@@ -153,8 +157,8 @@ void SortEmitter::fillTile(SortNetwork &network, const SortTile &tile,
     isKept = places.isBelow(group, places.number(skipped));
     group = places.add(group, places.number(-skipped));
   }
-  // Which slot an element is in at first does not matter, so that the threads
-  // of a warp take neighbours.
+  // The initial slots of elements do not matter, so let the threads of a warp
+  // load adjacent elements.
   Value place = places.add(begin, group);
   for (int64_t i = 0; i < kSortGroup; ++i) {
     Value index = places.add(place, places.number(i * groups));
@@ -193,7 +197,7 @@ FailureOr<KernelLaunch> SortEmitter::sortTiles(StringRef name) {
     network.sortRuns();
     network.reduceRuns();
   } else {
-    // What is kept so far is the first run of the next tile.
+    // The elements kept so far are the first run of the next tile.
     network.storeGroup(SmallVector<Value>(kSortGroup, network.getLast()),
                        Value());
     auto loop = network.createTileLoop(places.number(0), places.number(part),

@@ -19,7 +19,7 @@ Value SortKeys::number(const llvm::APInt &value) {
                                    builder.getIntegerAttr(type, value));
 }
 
-/// An unsigned number in so many bits.
+/// Extends or truncates an unsigned number to `width` bits.
 Value SortKeys::resize(Value value, unsigned width) {
   unsigned from = value.getType().getIntOrFloatBitWidth();
   Type type = builder.getIntegerType(width);
@@ -30,9 +30,9 @@ Value SortKeys::resize(Value value, unsigned width) {
   return value;
 }
 
-/// Bits of numbers that are not negative are in order. Those of others, taken
-/// from the bits of -0.0, are less, and become 0 for -0.0 itself. What is not a
-/// number, of either sign, is above all.
+/// The bits of numbers without a sign bit are in order. The bits of others are
+/// subtracted from those of -0.0, so that they are less, and 0 for -0.0 itself.
+/// NaN, of either sign, comes after all numbers.
 Value SortKeys::order(Value bits, FloatType type) {
   unsigned width = getWidth();
   Value negated = arith::SubIOp::create(

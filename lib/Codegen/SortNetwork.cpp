@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static constexpr int64_t kStages = 3; ///< Of a round: log2 of a group.
+static constexpr int64_t kStages = 3; ///< Per round: log2 of a group.
 
 SortNetwork::SortNetwork(OpBuilder &builder, gpu::GPUFuncOp function,
                          const SortTile &tile, int64_t run)
@@ -49,7 +49,7 @@ Value SortNetwork::shift(Value value, int64_t by) {
   return arith::ShRUIOp::create(builder, loc, value, number(by));
 }
 
-/// What `permuteSlot` gives.
+/// The same as `permuteSlot`, computed on the device.
 Value SortNetwork::permute(Value slot) {
   Value above = mask(slot, tile.getPermutedBits());
   slot = arith::XOrIOp::create(builder, loc, slot, shift(above, 3));
@@ -142,8 +142,8 @@ Value SortNetwork::load(Value slot) {
                               tile.width / 8);
 }
 
-/// Addresses are computed where they are used: those of all rounds are more
-/// than registers hold, and the compiler would move them out of a loop.
+/// Addresses are computed where they are used. Those of all rounds together do
+/// not fit in registers, so the compiler must not hoist them out of the loop.
 scf::ForOp SortNetwork::createTileLoop(Value begin, Value end, Value step) {
   auto loop = scf::ForOp::create(builder, loc, begin, end, step);
   MLIRContext *context = builder.getContext();
@@ -191,14 +191,14 @@ void SortNetwork::merge(int64_t phase, int64_t slots, bool halves) {
   if (size < slots)
     isDown = arith::TruncIOp::create(builder, loc, builder.getI1Type(),
                                      shift(thread, phase - kStages));
-  // The first round takes the stages that are left over.
+  // The first round has the stages that are left over.
   int64_t stages = (phase - 1) % kStages + 1;
   for (int64_t left = phase; left > 0; left -= stages, stages = kStages) {
     int64_t stride = int64_t(1) << std::max(left - kStages, int64_t(0));
     Value first = getFirst(thread, stride), permuted = permute(first);
     Words words;
     if (halves && left == phase) {
-      // Runs lie twice as far apart as they will.
+      // Runs are twice as far apart as they will be after this round.
       Value from = permute(arith::AddIOp::create(builder, loc, first,
                                                  mask(first, slots - size)));
       words = emitForGroups(groups, [&] {

@@ -3,16 +3,17 @@
 
 // A bitonic network on words in shared memory (`Sort.h`).
 //
-// Slots fall into *runs*, the even ones in ascending, the odd ones in
-// descending order, so that two are bitonic: to merge them, each word is
-// compared with the one half of both away, then a quarter, and so on. A thread
-// has groups of eight words that differ in three bits of their slots, and takes
-// three such stages, or fewer where their number is no multiple, from one pass
-// through shared memory to the next: a *round*, with a barrier behind it. Of a
-// word of one run and that of the next at its place, the lesser is among the
-// first of both, and these are bitonic again: so two runs become one.
+// Slots are divided into *runs*. Even runs are in ascending and odd ones in
+// descending order, so that two adjacent runs are bitonic. To merge two, each
+// word is compared with the word at half their joint length away, then a
+// quarter, and so on. A thread has groups of eight words, whose slots differ in
+// three bits, and executes three such stages (or fewer, if their number is not
+// a multiple of three) in one pass through shared memory. Such a pass, with the
+// barrier after it, is a *round*. To reduce two runs to one, the lesser of each
+// word of one run and the word at the same position of the next is kept: these
+// are the first words of both runs, and they are bitonic again.
 //
-// The fewer words are left, the fewer threads have a group; all wait.
+// As fewer words are left, fewer threads have a group, but all of them wait.
 
 #ifndef TPOPT_LIB_CODEGEN_SORTNETWORK_H
 #define TPOPT_LIB_CODEGEN_SORTNETWORK_H
@@ -27,30 +28,31 @@ namespace tp::codegen {
 
 class SortNetwork {
 public:
-  /// Runs are at last of `run`, a power of two and at least a group.
+  /// In the end, runs have length `run`, a power of two and at least the size
+  /// of a group.
   SortNetwork(mlir::OpBuilder &builder, mlir::gpu::GPUFuncOp function,
               const SortTile &tile, int64_t run);
 
   mlir::Value getThread(); ///< i64
-  mlir::Value getLast();   ///< A word behind all others.
-  /// The thread's words in slots from 8 * thread on, as they are.
+  mlir::Value getLast();   ///< A word that sorts after all others.
+  /// The thread's words in slots from 8 * thread on, in their present order.
   llvm::SmallVector<mlir::Value> loadGroup();
-  /// Stores them, if the tile has the slots and `condition`, which may be null,
-  /// is true.
+  /// Stores a group, if the tile has its slots and `condition`, which may be
+  /// null, is true.
   void storeGroup(mlir::ValueRange words, mlir::Value condition);
-  /// The same words in the order of runs of eight.
+  /// Sorts a group into the order that a run of eight must have.
   llvm::SmallVector<mlir::Value> sortGroup(mlir::ValueRange words);
 
-  /// A loop in whose body rounds are.
+  /// Creates a loop whose body may contain rounds.
   mlir::scf::ForOp createTileLoop(mlir::Value begin, mlir::Value end,
                                   mlir::Value step);
-  /// Waits for the block.
+  /// A barrier for the block.
   void wait();
-  /// From runs of eight to runs of `run`.
+  /// Merges runs of eight to runs of `run`.
   void sortRuns();
-  /// From runs of `run` to one, in the first slots.
+  /// Reduces runs of `run` to one, in the first slots.
   void reduceRuns();
-  mlir::Value load(mlir::Value slot); ///< Of a slot in i64.
+  mlir::Value load(mlir::Value slot); ///< `slot` is an i64.
 
 private:
   using Words = llvm::SmallVector<mlir::Value>;
@@ -59,19 +61,21 @@ private:
   mlir::Value mask(mlir::Value value, int64_t bits);
   mlir::Value shift(mlir::Value value, int64_t by); ///< To the right.
   mlir::Value permute(mlir::Value slot);
-  /// The address of a slot that is permuted, but for its bits `bits`.
+  /// The address of the slot whose permuted number is `permuted`, with the
+  /// slot's bits `bits` flipped.
   mlir::Value locate(mlir::Value permuted, int64_t bits);
   Words loadWords(mlir::Value permuted, int64_t stride, int64_t bits = 0);
   void storeWords(mlir::ValueRange words, mlir::Value permuted, int64_t stride);
-  /// What `emit` gives the threads that have one of so many groups.
+  /// Emits `emit` for the threads that have one of `groups` groups, and returns
+  /// its results.
   Words emitForGroups(int64_t groups, llvm::function_ref<Words()> emit);
   /// The first slot of a group whose slots are `stride` apart.
   mlir::Value getFirst(mlir::Value group, int64_t stride);
-  /// Puts two words in ascending order, or if `isDown` in descending order; the
-  /// other way round where `flips`, which may be null, is true.
+  /// Puts two words in ascending order, or in descending order if `isDown` is
+  /// true; the other way round if `flips`, which may be null, is true.
   void exchange(mlir::Value &a, mlir::Value &b, bool isDown, mlir::Value flips);
-  /// Merges bitonic runs of 2^phase in `slots` slots, which come from two such
-  /// runs each if `halves`.
+  /// Merges bitonic runs of 2^phase in `slots` slots. If `halves` is true, each
+  /// run first has to be reduced from two such runs.
   void merge(int64_t phase, int64_t slots, bool halves);
 
   mlir::OpBuilder &builder;

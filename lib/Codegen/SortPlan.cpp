@@ -12,19 +12,21 @@
 using namespace tp;
 using namespace tp::codegen;
 
-/// Below the 48 KiB that a block has without asking.
+/// Less than the 48 KiB that a block may use by default.
 static constexpr int64_t kTileBytes = 32 << 10;
-/// Runs of what is kept that the largest tile has, at least, where it goes
-/// through a longer row: then a tile is mostly new elements, and what parts
-/// leave is a fraction of the row.
+/// The fewest runs of kept elements that the largest tile must hold for it to
+/// go through a longer row. Then a tile consists mostly of new elements, and
+/// the elements that parts leave are a fraction of the row.
 static constexpr int64_t kMinRuns = 8;
-/// Blocks that keep a large GPU busy: two for each of 132 multiprocessors.
+/// The number of blocks that keeps a large GPU busy: two for each of 132
+/// multiprocessors.
 static constexpr int64_t kBusyBlocks = 264;
-/// Runs merged at a time: two are more launches, eight more probes.
+/// Runs merged at a time: with two there would be more launches, with eight
+/// more probes.
 static constexpr int64_t kWays = 4;
-/// Instructions of a warp: for one element that each of its threads compares
-/// with its own, and for a round of the network, of which what is done before
-/// and behind them is worth two.
+/// The number of a warp's instructions to compare one element with those of all
+/// its threads, and for a round of the network. The work before and after the
+/// rounds counts as two rounds.
 static constexpr int64_t kCountInstructions = 12, kRoundInstructions = 110,
                          kOtherRounds = 2;
 
@@ -52,7 +54,7 @@ int64_t tp::codegen::permuteSlot(const SortTile &tile, int64_t slot) {
   return slot ^ (above >> 3) ^ (above >> 6);
 }
 
-/// How often the threads of a tile's block exchange words.
+/// The number of times that the threads of a tile's block exchange words.
 static int64_t getRounds(const SortTile &tile, int64_t kept) {
   int64_t run = getSortRun(tile, kept), last = llvm::Log2_64(run), rounds = 1;
   for (int64_t phase = 4; phase <= last; ++phase)
@@ -60,7 +62,8 @@ static int64_t getRounds(const SortTile &tile, int64_t kept) {
   return rounds + llvm::Log2_64(tile.words / run) * llvm::divideCeil(last, 3);
 }
 
-/// Whether what is kept is little enough to go through a row tile by tile.
+/// Returns true if so few elements are kept that a row can be processed tile by
+/// tile.
 static bool isLittle(int64_t kept, int64_t wordWidth) {
   return int64_t(llvm::PowerOf2Ceil(kept)) * kMinRuns <= getMaxWords(wordWidth);
 }
@@ -82,7 +85,7 @@ SortPlan tp::codegen::getSortPlan(int64_t rows, int64_t columns, int64_t kept,
   if (columns <= tile.words)
     return {columns, kept, 1};
   if (!isLittle(kept, tile.width)) {
-    // Indices in a tile are short, so its words may be, too.
+    // Indices in a tile are short, so its words can be short as well.
     int64_t part = getSortTile(getMaxWords(32), width).words;
     return {part, part, kWays};
   }

@@ -11,9 +11,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// The compiler slices the stored tensor and views the box, the artifact views
-/// the tensor and slices the view: [start, size] of a dimension is, where the
-/// view splits it, a slice of its major factor.
+/// Converts the compiler's description of a weight's part to the artifact's:
+/// the compiler slices the stored tensor and reshapes the slice, the artifact
+/// reshapes the tensor and slices the result. If the reshape splits a
+/// dimension, the dimension's [start, size] becomes a slice of its major
+/// factor.
 static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
                                           Operation *op, SourceAttr source) {
   auto fail = [&] {
@@ -31,7 +33,7 @@ static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
     return fail();
   struct Dim {
     int64_t whole, start, size;
-    int64_t to; ///< Of the source's view; -1 for a dimension of 1.
+    int64_t to; ///< In the source's view; -1 for a dimension of 1.
   };
   SmallVector<Dim> dims;
   for (auto [index, stored] : llvm::enumerate(source.getStored())) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where a weight is stored, as the artifact has it.
+// Writes into the artifact where a weight is stored.
 
 #ifndef TPOPT_LIB_CODEGEN_SOURCE_H
 #define TPOPT_LIB_CODEGEN_SOURCE_H
@@ -13,14 +13,14 @@
 
 namespace tp::codegen {
 
-/// Sets in `row` where `input` is stored, if it is. Emits, at `op`, what of it
-/// the artifact cannot say.
+/// Sets in `row` where `input` is stored, if it is stored in a file. Emits an
+/// error at `op` if the artifact format cannot express it.
 mlir::LogicalResult addSources(tprt::ArtifactWriter &writer,
                                mlir::Operation *op, step::InputAttr input,
                                tprt::InputRow &row);
 
 /// Sets in `row` which part of a tensor `output` is, if it is one; its program
-/// has been verified. Emits as addSources does.
+/// must have been verified. Emits errors like addSources.
 mlir::LogicalResult addPart(tprt::ArtifactWriter &writer, mlir::Operation *op,
                             step::OutputAttr output, tprt::OutputRow &row);
 

@@ -1,11 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Attention of 16-bit floats by warps, on the tensor cores of all chips.
+// Attention in 16-bit floats by warps, on the tensor cores of all chips.
 //
-// The unit is mma.m16n8k16: a warp multiplies 16 x 16 by 16 x 8 and has the
+// The unit is mma.m16n8k16: a warp multiplies 16 x 16 by 16 x 8, with the
 // operands in the registers of its lanes. Queries stay in registers; fragments
-// of keys and values come from shared memory, four 8 x 8 matrices at a time.
+// of keys and values are loaded from shared memory, four 8 x 8 matrices at a
+// time.
 
 #include "AttentionKernels.h"
 #include "HalfAttention.h"
@@ -33,10 +34,10 @@ private:
 
   Fragment loadMatrices(Value place, bool isTransposed);
   Sums multiply(const Fragment &a, Value b0, Value b1, const Sums &sums);
-  /// The word of 16-bit floats as matrix products want it.
+  /// Converts a word of 16-bit floats to the type that matrix products take.
   Value toOperand(Value word);
 
-  Value keyLane, valueLane; ///< What a lane adds to a matrix's place.
+  Value keyLane, valueLane; ///< A lane's offset in matrices.
 };
 
 } // namespace
@@ -92,7 +93,7 @@ Sums WarpAttention::multiply(const Fragment &a, Value b0, Value b1,
 void WarpAttention::loadQuery(RowTile &tile) {
   std::array<Value, 2> places;
   for (int64_t half = 0; half < 2; ++half) {
-    // Rows that there are not are computed as the last one, and not stored.
+    // For rows that do not exist, the last row is computed, and not stored.
     Value row = min(tile.rows[half], number(shape.rows - 1));
     places[half] = locate(getRow(query, row), {{pair, elementBytes}});
   }
@@ -141,7 +142,8 @@ void WarpAttention::accumulate(Value tile) {
   Value place = at(shared, add(getTilePlace(valueTiles, tile), valueLane));
   for (int64_t k = 0; k < shape.tiles.keys / kK; ++k)
     for (int64_t n = 0; n < valueTiles.padded; n += 2) {
-      // Values lie key by key: transposed, a column has its keys together.
+      // Values are stored key by key; after transposing, the keys of a column
+      // are together.
       Fragment values = loadMatrices(
           at(place, k * kK * valueTiles.getPitch() + n * kAccessBytes),
           /*isTransposed=*/true);
@@ -160,8 +162,8 @@ void WarpAttention::accumulate(Value tile) {
 int64_t WarpAttention::emit() {
   setBuffers(kKPieces);
 
-  // Lanes 8 m to 8 m + 7 have the rows of matrix m: for keys, the features come
-  // first, for values the keys do.
+  // Lanes 8 m to 8 m + 7 address the rows of matrix m. For keys, the matrices
+  // are ordered by features first; for values, by keys first.
   Value lane = rem(thread, kWarp);
   Value matrix = div(lane, 8), row = rem(lane, 8);
   auto getPlace = [&](const TileBuffer &buffer, Value eight, Value piece) {

@@ -1,13 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Attention of 16-bit floats by warpgroups, on Hopper's tensor cores.
+// Attention in 16-bit floats by warpgroups, on Hopper's tensor cores.
 //
 // The form is FlashAttention-3's (Shah et al. 2024), with copies by all
 // threads. A warpgroup has 64 rows, and the tensor core reads queries, keys and
-// values from shared memory, where they lie in the panels of Wgmma.h. It may
-// multiply the weights of a tile with their values while the warps turn the
-// next tile's scores to weights:
+// values from shared memory, where they are stored in the panels of Wgmma.h. It
+// can multiply the weights of a tile with their values while the warps turn the
+// next tile's scores into weights:
 //
 //     scores of tile 0, weights of tile 0
 //     for tile 1 ..:
@@ -16,8 +16,9 @@
 //       await the result, and shrink it to the new maximum
 //     the result of the last tile
 //
-// A barrier for each tile says that its keys and the values of the tile before
-// have arrived, and that all are done with what the next ones overwrite.
+// One barrier per tile ensures that its keys and the values of the tile before
+// have been copied, and that all threads are done with what the next copies
+// overwrite.
 
 #include "AttentionKernels.h"
 #include "HalfAttention.h"
@@ -32,10 +33,10 @@ using namespace tp::codegen;
 
 namespace {
 
-/// The part of shared memory that holds rows in panels, once or twice.
+/// The part of shared memory that holds rows in panels, in one or two copies.
 struct Panels {
-  int64_t rows, pieces; ///< Of a row, in global memory.
-  int64_t begin;        ///< In shared memory.
+  int64_t rows, pieces; ///< Pieces per row, in global memory.
+  int64_t begin;        ///< Offset in shared memory.
   int64_t stages;
 
   int64_t getPanelBytes() const { return rows * kPanelRowBytes; }
@@ -54,28 +55,30 @@ private:
   void accumulate(Value tile) override;
 
   void setPanels();
-  /// Goes through the tiles, of which there is one at least.
+  /// Emits the loop over the tiles, of which there must be at least one.
   void emitTiles();
-  /// Begins to copy what is multiplied behind the barrier after this tile's:
-  /// its values, and the keys of the next tile.
+  /// Begins to copy the operands of the products after the next tile's barrier:
+  /// this tile's values, and the keys of the next tile.
   void copyNext(Value tile);
-  /// Goes through tiles behind the first one, of which some hide keys.
+  /// Emits a loop over tiles after the first one; `hides` is true if some of
+  /// them hide keys.
   void goThrough(Value begin, Value end, bool hides);
   SmallVector<Value> getLoopState();
   void setLoopState(ValueRange values);
 
-  /// Where a row begins in global memory, and how many bytes of each of its
-  /// pieces there are: all, or none, for zeros.
+  /// The address of a row in global memory, and how many bytes of each of its
+  /// pieces exist: all, or none if it is to be filled with zeros.
   struct Piece {
     Value source, bytes;
   };
-  /// Begins to copy rows to panels at a place of shared memory: `row`, which is
-  /// the thread's first, and those that lie so many rows behind it.
+  /// Begins to copy rows to panels at an offset in shared memory: the thread's
+  /// first row, which is `row`, and those that are `rows` further on.
   void copyRows(const Panels &panels, Value place,
                 llvm::function_ref<Piece(Value row, int64_t rows)> getPiece);
   void copyQuery();
   void copyTile(const Panels &panels, Value operand, Value tile);
-  /// Waits for all groups of copies but so many, and for all threads.
+  /// Waits for all groups of copies except the `pending` most recent ones, and
+  /// for all threads.
   void awaitCopies(int64_t pending);
 
   Value getPlace(const Panels &panels, Value tile);
@@ -86,7 +89,7 @@ private:
 
   Wgmma wgmma;
   Panels queryPanels, keyPanels, valuePanels;
-  Value queryPlace; ///< The descriptor of the warpgroup's rows.
+  Value queryPlace; ///< Descriptor of the warpgroup's rows.
 };
 
 } // namespace
@@ -120,7 +123,7 @@ Value WarpgroupAttention::getPlace(const Panels &panels, Value tile) {
 void WarpgroupAttention::copyRows(
     const Panels &panels, Value place,
     llvm::function_ref<Piece(Value row, int64_t rows)> getPiece) {
-  // A thread stays in its column, and in its row of the atoms.
+  // A thread stays in its column of the panels, and in its row of the atoms.
   int64_t rowsAtOnce = shape.tiles.warps * kWarp / panels.pieces;
   constexpr int64_t kPanelPieces = kPanelRowBytes / kAccessBytes;
   Value row = div(thread, panels.pieces), column = rem(thread, panels.pieces);
@@ -142,7 +145,7 @@ void WarpgroupAttention::copyQuery() {
   Value last = number(shape.rows - 1);
   copyRows(
       queryPanels, number(queryPanels.begin), [&](Value row, int64_t rows) {
-        // Rows that there are not are computed as the last one, and not stored.
+        // For rows that do not exist, the last row is computed, and not stored.
         return Piece{getRow(query, min(add(add(firstRow, row), rows), last)),
                      number(kAccessBytes)};
       });
@@ -173,7 +176,7 @@ void WarpgroupAttention::awaitCopies(int64_t pending) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// All sums one after the other, as an instruction has them.
+/// Concatenates all sums, in the order in which an instruction takes them.
 static SmallVector<Value> flatten(ArrayRef<Sums> sums) {
   SmallVector<Value> values;
   for (const Sums &four : sums)
@@ -188,8 +191,8 @@ static SmallVector<Sums> toSums(ValueRange values) {
   return sums;
 }
 
-/// Where the depth of 16 with this number begins in panels, from their first
-/// row on.
+/// The offset at which depth number `k`, of 16 elements, begins in panels,
+/// relative to their first row.
 static int64_t getDepthOffset(const Panels &panels, int64_t k) {
   constexpr int64_t kPanelDepths = kPanelElements / kK;
   return k / kPanelDepths * panels.getPanelBytes() +
@@ -229,8 +232,8 @@ void WarpgroupAttention::awaitScores(int64_t pending) {
   rows.scores = toSums(wgmma.wait(pending, flatten(rows.scores)));
 }
 
-/// Scores, which are weights by then, go through the wait, too: what they are
-/// packed to takes the registers that the product reads.
+/// Scores, which are weights by then, also pass through the wait: packing them
+/// overwrites the registers that the product reads.
 void WarpgroupAttention::awaitOutput() {
   RowTile &rows = rowTiles.front();
   SmallVector<Value> values = flatten(rows.output);
@@ -281,9 +284,9 @@ void WarpgroupAttention::copyNext(Value tile) {
   NVVM::CpAsyncCommitGroupOp::create(builder, loc);
 }
 
-/// Between the beginning of a product and the wait for it, there are neither
-/// branches nor new weights in the registers of the old: ptxas would make one
-/// product wait for the other.
+/// Between the start of a product and the wait for it, there must be no
+/// branches, and no new weights in the registers of the old ones: otherwise
+/// ptxas would make one product wait for the other.
 void WarpgroupAttention::goThrough(Value begin, Value end, bool hides) {
   auto loop =
       scf::ForOp::create(builder, loc, begin, end, number(1), getLoopState());

@@ -16,9 +16,9 @@ using namespace tp::codegen;
 // Descriptors
 //===----------------------------------------------------------------------===//
 
-// Addresses and distances are in pieces of 16 bytes, of 14 bits: the address,
-// the distance of panels from bit 16 on, that of atoms from bit 32 on, and from
-// bit 62 on the swizzle, of which 1 is that of 128 bytes.
+// Addresses and distances are numbers of 14 bits that count pieces of 16 bytes.
+// The address begins at bit 0, the distance of panels at bit 16, that of atoms
+// at bit 32, and the swizzle at bit 62, where 1 stands for 128 bytes.
 static constexpr int64_t kAddressMask = 0x3ffff, kPieceBits = 4;
 
 Value Wgmma::getDescriptor(Value address, int64_t panelBytes) {
@@ -114,7 +114,7 @@ SmallVector<Value> Wgmma::wait(int64_t pending, ValueRange registers) {
 
 SmallVector<Value> Wgmma::emit(ValueRange a, Value b, Major major,
                                ValueRange sums, int64_t columns) {
-  // "$4", or "{$4, $5}".
+  // Names operands: "$4", or "$4, $5".
   auto name = [](size_t first, size_t count) {
     std::string text;
     for (size_t i = 0; i < count; ++i)
@@ -125,7 +125,8 @@ SmallVector<Value> Wgmma::emit(ValueRange a, Value b, Major major,
   bool isFragment = a.size() > 1;
   std::string left = name(numSums, a.size());
   StringRef type = element.isBF16() ? "bf16" : "f16";
-  // Whether sums are added to, signs, and orders of descriptors.
+  // The trailing operands: whether to add to sums, signs, and the layouts of
+  // descriptors.
   std::string text = llvm::formatv(
       "{{ .reg .pred p; setp.ne.b32 p, {0}, 0; "
       "wgmma.mma_async.sync.aligned.m64n{1}k16.f32.{2}.{2} "

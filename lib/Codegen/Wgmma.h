@@ -3,24 +3,25 @@
 
 // Matrix products of a warpgroup on Hopper: wgmma.mma_async.
 //
-// Four warps multiply 64 x 16 by 16 x N together, and go on while the tensor
-// core does. It reads right operands from shared memory, and left ones from
-// there or from registers; sums are in registers, laid out as those of
-// mma.m16n8k16 with 16 rows for each warp. What is under way is a *group* once
-// it is committed. The registers of its operands must not be used until a wait
-// for it:
+// Four warps together multiply 64 x 16 by 16 x N, and continue while the tensor
+// core computes. It reads right operands from shared memory, and left ones from
+// shared memory or from registers. Sums are in registers, with the layout of
+// mma.m16n8k16 and 16 rows per warp. Products in progress become a *group* when
+// they are committed. The registers of a group's operands must not be used
+// until a wait for the group:
 //
 //     fenceProxy, barrier       // copies that have arrived may be multiplied
-//     sums = fence(sums)        // registers that others wrote
+//     sums = fence(sums)        // registers that other code wrote
 //     sums = multiply(a, b, sums) .. commit
 //     sums = wait(0, sums)
 //
-// Registers go through fences and waits, as operands and results, so that
-// nothing that computes with them is moved across.
+// Registers are both operands and results of fences and waits, so that no code
+// that computes with them is moved across.
 //
 // Operands in shared memory are in *panels* of 64 elements of 16 bits: rows of
-// 128 bytes, eight to an atom of 1024, in which piece c of row r lies in place
-// c ^ (r % 8) (the swizzle of 128 bytes). Panels begin at multiples of 1024.
+// 128 bytes, eight to an atom of 1024 bytes. Piece c of row r is stored at
+// position c ^ (r % 8) (the 128-byte swizzle). Panels begin at multiples of
+// 1024 bytes.
 
 #ifndef TPOPT_LIB_CODEGEN_WGMMA_H
 #define TPOPT_LIB_CODEGEN_WGMMA_H
@@ -34,8 +35,8 @@ inline constexpr int64_t kWarpgroup = 4; ///< Warps.
 inline constexpr int64_t kPanelElements = 64, kPanelRowBytes = 128;
 inline constexpr int64_t kAtomRows = 8, kAtomBytes = kAtomRows * kPanelRowBytes;
 
-/// How the tensor core goes through an operand: whether along the panel's rows
-/// comes the depth of the product, or its columns.
+/// The layout of an operand: whether the rows of a panel run along the depth of
+/// the product, or along its columns.
 enum class Major { Depth, Columns };
 
 class Wgmma {
@@ -44,24 +45,26 @@ public:
   Wgmma(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type element)
       : builder(builder), loc(loc), element(element) {}
 
-  /// Of the operand whose panels begin at an address of shared memory, each
-  /// `panelBytes` behind the one before.
+  /// The descriptor of an operand whose panels begin at an address in shared
+  /// memory and are `panelBytes` apart.
   mlir::Value getDescriptor(mlir::Value address, int64_t panelBytes);
-  /// Of what lies so many bytes behind, a multiple of 16.
+  /// The descriptor of the address `bytes` further on; `bytes` is a multiple of
+  /// 16.
   mlir::Value advance(mlir::Value descriptor, int64_t bytes);
 
-  /// Makes what this thread has written to shared memory visible to products.
+  /// Makes this thread's writes to shared memory visible to products.
   void fenceProxy();
   llvm::SmallVector<mlir::Value> fence(mlir::ValueRange registers);
-  /// Begins sums of 64 x 16 by 16 x `columns`, both of descriptors.
+  /// Begins sums with the product of 64 x 16 by 16 x `columns`, whose operands
+  /// are both given by descriptors.
   llvm::SmallVector<mlir::Value> begin(int64_t columns, mlir::Value a,
                                        mlir::Value b);
   /// Adds such a product to sums. `a` is a descriptor or a fragment of four
-  /// words; `major` is of `b`.
+  /// words; `major` is the layout of `b`.
   llvm::SmallVector<mlir::Value> multiply(mlir::ValueRange a, mlir::Value b,
                                           Major major, mlir::ValueRange sums);
   void commit();
-  /// Waits for all groups but the `pending` youngest.
+  /// Waits for all groups except the `pending` most recent ones.
   llvm::SmallVector<mlir::Value> wait(int64_t pending,
                                       mlir::ValueRange registers);
 
@@ -69,8 +72,8 @@ private:
   llvm::SmallVector<mlir::Value> emit(mlir::ValueRange a, mlir::Value b,
                                       Major major, mlir::ValueRange sums,
                                       int64_t columns);
-  /// An instruction that cannot be moved, with results of these types. The
-  /// operands `tied` are in the registers of the results.
+  /// Emits an instruction that cannot be moved, with results of these types.
+  /// The operands `tied` use the registers of the results.
   llvm::SmallVector<mlir::Value> emitAsm(llvm::StringRef text,
                                          mlir::TypeRange types,
                                          mlir::ValueRange operands,

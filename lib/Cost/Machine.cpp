@@ -19,11 +19,11 @@ using namespace tp::cost;
 /// those of memory 0.9, which is what library kernels reach (an H200 measured
 /// 788e12 for 8192^3 in bf16 on random data and 4.3e12 for copies). 32-bit
 /// products keep all bits: no TF32. Links are what NCCL's rings reach of the
-/// 450 GB/s of NVLink 4, and a small all-reduce of 8 devices.
+/// 450 GB/s of NVLink 4, and the start of a small all-reduce over 8 devices.
 ///
-/// `cpu` is one core of a Zen 5 with AVX-512 as oneDNN drives it, ranks being
-/// threads that exchange through shared memory. Its capacity is the host's to
-/// tell.
+/// `cpu` is one core of a Zen 5 with AVX-512 as used by oneDNN; ranks are
+/// threads that exchange through shared memory. Its capacity depends on the
+/// host.
 static const Machine &getBuiltIn(unsigned index) {
   static const Machine machines[] = {
       {"h100", 790e12, 3.0e12, 80e9, {10e-6, 1 / 370e9}, 1580e12, 53e12, 53e12},
@@ -59,7 +59,7 @@ llvm::Expected<Machine> tp::cost::getMachine(llvm::StringRef name) {
 }
 
 double Machine::getFlops(unsigned bits) const {
-  // Narrower elements than 8 bits are widened to them.
+  // Elements narrower than 8 bits are widened to 8.
   if (bits <= 8)
     return flops8 ? flops8 : flops;
   if (bits <= 16)
@@ -69,7 +69,7 @@ double Machine::getFlops(unsigned bits) const {
   return flops64 ? flops64 : getFlops(32) / 2;
 }
 
-/// Whether devices that differ along the axis alone are on one host.
+/// Returns true if devices that differ only along the axis are on one host.
 static bool staysOnHost(const Mesh &mesh, unsigned axis, int64_t hostDevices) {
   int64_t size = mesh.axes[axis].size, stride = 1;
   for (const Axis &inner : llvm::drop_begin(mesh.axes, axis + 1))

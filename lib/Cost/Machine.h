@@ -1,29 +1,29 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a device can do, and what work on it costs.
+/// \file The capabilities of a device, and the costs of work on it.
 ///
 /// # Two units
 ///
-/// With links on the mesh, everything is in seconds. Without, costs are bytes
-/// sent per device, and a plan is chosen for its bytes alone; then compute must
-/// be weighed in bytes, too: a contraction costs one byte for every 64
+/// With links on the mesh, all costs are in seconds. Without, they are bytes
+/// sent per device, and plans are compared by bytes alone. Then compute must be
+/// weighed in bytes as well: a contraction costs one byte for every 64
 /// operations, so that a product is not repeated on every device to save a few
-/// bytes, nor a small one cut at the price of sending its result. Everything
-/// that is not a contraction only breaks ties: it never buys a launch.
+/// bytes, nor a small one sharded at the price of sending its result. All other
+/// work only breaks ties: it never justifies a launch.
 ///
 /// # Time
 ///
-/// An op takes as long as the longer of its arithmetic and its memory traffic
-/// (roofline, Williams et al., CACM 2009). A collective takes
+/// The time of an op is the longer of its arithmetic and its memory traffic
+/// (roofline, Williams et al., CACM 2009). The time of a collective is
 ///
 ///     T = alpha + beta * bytes sent by a device on a ring
 ///
 /// with the largest alpha and the largest beta of its axes: one launch runs all
-/// its rings in lockstep. This is what the reshard planner minimises, too.
+/// its rings in lockstep. The reshard planner minimises the same time.
 ///
-/// For example, an all-reduce of 8 MiB over 4 devices of an h200 sends
-/// 2 * 3/4 * 8 MiB = 12.6 MB, which at 370 GB/s is 34 us, and 10 us to start.
+/// For example, an all-reduce of 8 MiB over 4 devices of an h200 sends 2 * 3/4
+/// * 8 MiB = 12.6 MB, which at 370 GB/s is 34 us, and 10 us to start.
 ///
 /// # Machine files
 ///
@@ -31,16 +31,17 @@
 ///      "memory_bytes": 80e9, "link": {"us": 10.0, "gbps": 230.0}}
 ///
 /// `flops` counts operations per second of a 16-bit product, a multiply-add as
-/// two. `flops_8`, `flops_32` and `flops_64` are those of other widths; where
-/// they are missing, 8 bits are as fast as 16 and wider ones half as fast for
-/// every doubling. All are rates that library kernels reach, rather than those
-/// of a data sheet. Unknown keys are errors.
+/// two. `flops_8`, `flops_32` and `flops_64` are those of other widths. By
+/// default, 8 bits are as fast as 16, and each doubling of the width halves the
+/// rate. All are rates that library kernels reach, rather than those of a data
+/// sheet. Unknown keys are errors.
 ///
 ///     "host": {"devices": 8, "link": {"us": 20.0, "gbps": 45.0}}
 ///
-/// says that devices 8h .. 8h + 7 share host h, and what a link between hosts
-/// does. An axis along which some device meets one of another host has that
-/// link, others have the machine's. Where devices are is the mesh's to say.
+/// says that devices 8h .. 8h + 7 share host h, and gives the link between
+/// hosts. An axis along which any device communicates with another host has
+/// that link; all other axes have the machine's. The mesh determines where
+/// devices are.
 
 #ifndef TPOPT_COST_MACHINE_H
 #define TPOPT_COST_MACHINE_H
@@ -58,39 +59,39 @@ struct Machine {
   double flops = 0;           ///< Operations per second of a 16-bit product.
   double memoryBandwidth = 0; ///< Bytes per second, read plus written.
   double memoryBytes = 0;     ///< Capacity; 0 if unknown.
-  Link link = {0, 0};         ///< For axes whose links the mesh does not give.
-  /// As `flops`, for other widths; 0 if unknown.
+  Link link = {0, 0};         ///< For axes without links in the mesh.
+  /// Like `flops`, for other widths; 0 if unknown.
   double flops8 = 0, flops32 = 0, flops64 = 0;
-  int64_t hostDevices = 0; ///< Of one host; 0 if there is one host.
+  int64_t hostDevices = 0; ///< Devices per host; 0 if there is one host.
   Link hostLink = {0, 0};  ///< Between hosts.
 
   /// Operations per second on elements of `bits`.
   double getFlops(unsigned bits) const;
 };
 
-/// The names of the machines that are built in.
+/// The names of the built-in machines.
 llvm::ArrayRef<llvm::StringLiteral> getMachineNames();
 
-/// The built-in machine called `name`, else the one that the JSON file `name`
-/// describes. Messages begin with their error code.
+/// The built-in machine called `name`, or else the one described by the JSON
+/// file `name`. Messages begin with their error code.
 llvm::Expected<Machine> getMachine(llvm::StringRef name);
 
-/// Reads the text of a machine file; `path` is for messages, which say line and
-/// column, and the machine's name if the text gives none.
+/// Parses the text of a machine file. `path` is used in messages, which give
+/// line and column, and as the machine's name if the text gives none.
 llvm::Expected<Machine> parseMachine(llvm::StringRef text,
                                      llvm::StringRef path);
-/// Reads a machine file, of at most 1 MiB.
+/// Reads a machine file of at most 1 MiB.
 llvm::Expected<Machine> readMachineFile(llvm::StringRef path);
 
 /// `mesh`, with the machine's links on its axes if the mesh has no links and
 /// there is a machine.
 Mesh withMachineLinks(Mesh mesh, const std::optional<Machine> &machine);
 
-/// The link that a collective along `axes` feels: the worst of each number.
+/// The link for a collective along `axes`: the worst of each number.
 Link getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
-/// Seconds of a launch along `axes` in which a device sends `bytes`. The mesh
-/// must have links.
+/// The time in seconds of a launch along `axes` in which a device sends
+/// `bytes`. The mesh must have links.
 double getCollectiveTime(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                          double bytes);
 
@@ -99,14 +100,14 @@ struct Work {
   double flops = 0;
   double bytes = 0; ///< Read plus written.
   bool contraction = false;
-  unsigned bits = 16; ///< Width of the elements that `flops` are on.
+  unsigned bits = 16; ///< Width of the elements that `flops` counts.
 };
 
-/// Seconds of `work` by the roofline.
+/// The time of `work` in seconds, by the roofline.
 double getTime(const Machine &machine, const Work &work);
 
-/// Whether an op with this rule multiplies along a factor that its operands
-/// share and its results lack.
+/// Returns true if an op with this rule multiplies along a factor that its
+/// operands share and its results lack.
 bool isContraction(const ShardingRule &rule);
 
 } // namespace tp::cost

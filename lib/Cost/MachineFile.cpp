@@ -30,7 +30,7 @@ struct Key {
   double *target;
 };
 
-/// Reads one object; the first thing that is wrong ends it.
+/// Reads one object; stops at the first error.
 class MachineReader {
 public:
   MachineReader(llvm::StringRef path, const JsonFile &json)
@@ -69,7 +69,7 @@ public:
 private:
   using Path = llvm::SmallVector<llvm::StringRef, 2>;
 
-  /// Without one, communication would be free.
+  /// A link is required, as communication would be free without one.
   llvm::Error readLink(const llvm::json::Object &object, Path at, Link &link) {
     at.push_back("link");
     const llvm::json::Object *own = object.getObject("link");
@@ -99,7 +99,8 @@ private:
     return readLink(*host, {"host"}, machine.hostLink);
   }
 
-  /// Of the object at `at`, which may have `others` beside.
+  /// Reads numbers of the object at `at`, which may also have the keys
+  /// `others`.
   llvm::Error readNumbers(const llvm::json::Object &object, const Path &at,
                           llvm::ArrayRef<llvm::StringRef> others,
                           llvm::ArrayRef<Key> keys) {

@@ -1,26 +1,26 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How much of a device's memory values take, and when.
+/// \file The memory that values take on a device, and when they take it.
 ///
-/// A program is a row of points, one for each op and one more for the end of an
-/// op with regions. A value is held from the point that makes it to the last
-/// one that reads it, both included, so that an op's operands and results do
-/// not share storage:
+/// A program is a sequence of points: one for each op, and another one for the
+/// end of an op with regions. A value is held from the point that makes it to
+/// the last one that reads it, both included, so that an op's operands and
+/// results do not share storage:
 ///
 ///     point  0: a = ..        a
 ///            1: b = f(a)      a b        <- the peak
 ///            2: c = g(b)        b c
 ///            3: return c          c
 ///
-/// The peak is an upper bound: what fusing elementwise ops keeps in registers
-/// is counted as if it were stored. Windows are counted as what they read, with
-/// the fill around it; where a contraction copies them, it does so in blocks
-/// that fit the caches (`Target::getCacheBytes`), which are not counted.
+/// The peak is an upper bound: values that fusing elementwise ops keeps in
+/// registers are counted as if they were stored. Windows are counted as their
+/// input, with the fill around it; a contraction that copies them does so in
+/// blocks that fit the caches (`Target::getCacheBytes`), which are not counted.
 ///
-/// **Padding** is what the device that holds least of a tensor has in its
-/// buffer beside that: 10 rows on 4 devices are 3, 3, 3, 1 in buffers of 3, and
-/// so the padding is two rows.
+/// **Padding** is the unused part of the buffer on the device that holds least
+/// of a tensor: 10 rows on 4 devices are 3, 3, 3, 1 in buffers of 3, and so the
+/// padding is two rows.
 
 #ifndef TPOPT_COST_MEMORY_H
 #define TPOPT_COST_MEMORY_H
@@ -32,12 +32,12 @@ namespace tp::cost {
 /// Storage that is held from one point of a program to another.
 struct Lifetime {
   int64_t bytes = 0;
-  int64_t padding = 0; ///< Bytes of these that are padding.
+  int64_t padding = 0; ///< The part of these bytes that is padding.
   unsigned begin = 0;  ///< The first point.
-  unsigned end = 0;    ///< The last point, not before `begin`.
+  unsigned end = 0;    ///< The last point, at least `begin`.
 };
 
-/// The point at which most is held; the first of several.
+/// The point at which most is held; the first one if there are several.
 struct Peak {
   int64_t bytes = 0;
   int64_t padding = 0;
@@ -46,11 +46,11 @@ struct Peak {
 
 Peak getPeak(llvm::ArrayRef<Lifetime> lifetimes);
 
-/// Elements of a device's buffer of a tensor of `shape`.
+/// The number of elements in a device's buffer for a tensor of `shape`.
 int64_t getBufferElements(const TensorSharding &sharding,
                           llvm::ArrayRef<int64_t> shape);
 
-/// How many of these mean nothing on the device that holds least.
+/// The number of these that are padding on the device that holds least.
 int64_t getPaddingElements(const TensorSharding &sharding,
                            llvm::ArrayRef<int64_t> shape);
 

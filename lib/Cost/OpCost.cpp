@@ -34,7 +34,7 @@ static double getBytes(Type type, const TensorSharding *layout) {
 // Work
 //===----------------------------------------------------------------------===//
 
-/// The number of devices along every factor.
+/// The number of devices that shard each factor.
 static SmallVector<int64_t> getFactorDevices(const ShardingRule &rule,
                                              OpLayouts layouts) {
   SmallVector<int64_t> devices(rule.factors.size(), 1);
@@ -48,7 +48,7 @@ static SmallVector<int64_t> getFactorDevices(const ShardingRule &rule,
   return devices;
 }
 
-/// The operations of `op` on one device.
+/// The number of operations that one device computes for `op`.
 static double getFlops(CostOpInterface op, const ShardingRule &rule,
                        OpLayouts layouts, UnevenBlocks blocks) {
   SmallVector<int64_t> sizes;
@@ -60,27 +60,27 @@ static double getFlops(CostOpInterface op, const ShardingRule &rule,
       continue;
     }
     sizes.push_back(factor.size);
-    // Devices with nothing at all do not count where they are the most.
+    // If devices without any data are the majority, they do not count.
     share /=
         std::max<int64_t>(1, devices < 2 * factor.size ? devices : factor.size);
   }
   return op.getFlops(sizes) * share;
 }
 
-/// The bytes that `op` reads and writes. Ops that address a part of a tensor
-/// touch no more than the part.
+/// The bytes that `op` reads and writes. Ops that access a part of a tensor
+/// only touch that part.
 static double getTouchedBytes(Operation *op, OpLayouts layouts) {
   auto getBytes = [&](unsigned tensor) {
     return ::getBytes(getTensorType(op, tensor), layouts[tensor]);
   };
   unsigned numOperands = op->getNumOperands();
   double sum = 0;
-  // Windows are a view; what surrounds the input is written around a copy.
+  // Windows are a view; to surround the input by fill takes a copy.
   if (auto window = dyn_cast<WindowOp>(op))
     return window.getFill() ? 2 * getBytes(0) : 0;
   if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
-    // In place: everything but the tensor itself and, in its stead, the update
-    // once more.
+    // In place: reads all operands but the tensor itself, and writes the
+    // updated part.
     for (unsigned operand = 1; operand < numOperands; ++operand)
       sum += 2 * getBytes(operand);
     return sum;
@@ -95,8 +95,9 @@ static double getTouchedBytes(Operation *op, OpLayouts layouts) {
 Work tp::cost::getWork(Operation *op, const ShardingRule &rule,
                        OpLayouts layouts, UnevenBlocks blocks) {
   Work work;
-  // A reshape reads the same storage in another way; what is sent is no work.
-  // Annotations do nothing, and users of cheap sources make them themselves.
+  // A reshape reads the same storage in another way, and sending is not counted
+  // as work. Annotations do nothing, and users of cheap sources compute them
+  // themselves.
   if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp, BlockOp, AssembleOp,
           ConstraintOp, BarrierOp>(op) ||
       isCheapSource(op))
@@ -115,12 +116,13 @@ Work tp::cost::getWork(Operation *op, const ShardingRule &rule,
 // CostModel
 //===----------------------------------------------------------------------===//
 
-/// Operations that weigh as much as a byte sent, if no machine says otherwise.
+/// The number of operations that weigh as much as a byte sent, without a
+/// machine.
 static constexpr double kFlopsPerByte = 64;
 /// Small enough to break ties only.
 static constexpr double kTieBreak = 1e-15;
 
-/// What sending a byte costs along the slowest axis.
+/// The cost of sending a byte along the slowest axis.
 double CostModel::getByteCost() const {
   if (!mesh.hasLinks)
     return 1;
@@ -144,7 +146,8 @@ Price CostModel::getCarryPrice(RankedTensorType type,
 }
 
 double CostModel::getPartialPreference(Operation *op, OpLayouts layouts) const {
-  // Of a tensor that is there anyway, only what is written becomes partial.
+  // Only the part that is written becomes partial, as the tensor itself already
+  // exists.
   if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
     return 0.1 * getLaunchPreference(
                      getBytes(update.getUpdate().getType(), layouts[1]));

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What one op costs on one device, given the layouts of its tensors.
+/// \file The cost of one op on one device, given the layouts of its tensors.
 ///
-/// The planner asks it of every way to compute an op, the report of the one
-/// that was chosen. No other place knows.
+/// The planner computes it for every way to compute an op, and the report for
+/// the chosen one. All of these costs are defined here.
 ///
 ///     %y = tp.einsum "ik,kj->ij" %x, %w : (8x64, 64x32) -> 8x32 of f32
 ///     x [{}, {"m"}], w [{"m"}, {}], y a partial sum, with m = 4:
@@ -23,30 +23,30 @@
 namespace tp::cost {
 
 /// The layouts of an op's tensors, operands first, then results. Null means
-/// that it is no tensor, or that every device has all of it. Unreduced axes
-/// shard nothing.
+/// that a value is not a tensor, or is replicated. Unreduced axes shard
+/// nothing.
 using OpLayouts = llvm::ArrayRef<const TensorSharding *>;
 
-/// Which block of an unevenly sharded dimension is charged.
+/// The block of an unevenly sharded dimension whose work is counted.
 enum class UnevenBlocks {
-  /// The largest block, with its padding: the device that has most to do
-  /// decides how long all of them take.
+  /// The largest block, with its padding: the device with the most work
+  /// determines the time of all.
   Largest,
-  /// An equal share. Who cuts 3 heads over 2 devices and names no machine wants
-  /// that, and not a gather that evens it out.
+  /// An equal share. A user who splits 3 heads over 2 devices without naming a
+  /// machine wants that split, and not a gather that evens it out.
   Average,
 };
 
-/// The work of `op`, whose sharding rule is `rule`. None for an op that changes
-/// and moves nothing, as a reshape, or that only sends.
+/// The work of `op`, whose sharding rule is `rule`. Ops that change and move
+/// nothing, such as a reshape, or that only send have no work.
 Work getWork(mlir::Operation *op, const ShardingRule &rule, OpLayouts layouts,
              UnevenBlocks blocks = UnevenBlocks::Largest);
 
-/// What is minimised, and what decides between plans that cost the same.
+/// The cost, which is minimised, and the criterion for plans of equal cost.
 struct Price {
   double cost = 0;       ///< Seconds if there are links, else bytes.
   double preference = 0; ///< In the same unit, but small.
-  double launches = 0;   ///< Of collectives; none is combined with another.
+  double launches = 0;   ///< Of collectives, none combined.
 
   double getTotal() const { return cost + preference; }
   Price &operator+=(const Price &other) {
@@ -67,31 +67,30 @@ public:
   CostModel(const Mesh &mesh, std::optional<Machine> machine)
       : mesh(mesh), machine(std::move(machine)) {}
 
-  /// The price of an op, including what it sends by itself. None if it cannot
-  /// be computed with these layouts.
+  /// The price of an op, including data that the op itself sends. Returns
+  /// nullopt if it cannot be computed with these layouts.
   std::optional<Price> getPrice(mlir::Operation *op, const ShardingRule &rule,
                                 OpLayouts layouts) const;
-  /// The two parts of that: computing, and what the op sends by itself, which
-  /// is none if it cannot be computed with these layouts.
+  /// The two parts of that price: computing, and sending by the op itself. The
+  /// latter is nullopt if the op cannot be computed with these layouts.
   Price getComputePrice(mlir::Operation *op, const ShardingRule &rule,
                         OpLayouts layouts) const;
   std::optional<Price> getSent(mlir::Operation *op, OpLayouts layouts) const;
   /// The price of carrying a value unchanged, for example to the next iteration
-  /// of a loop: nothing, but smaller values are preferred.
+  /// of a loop: no cost, but a preference for smaller values.
   Price getCarryPrice(mlir::RankedTensorType type,
                       const TensorSharding &layout) const;
-  /// For each axis along which an op leaves its operands unreduced: summing
-  /// early is preferred among equals, as fewer values are partial then.
+  /// Added for each axis along which an op leaves its operands unreduced: among
+  /// equals, early sums are preferred, as fewer values are partial then.
   double getPartialPreference(mlir::Operation *op, OpLayouts layouts) const;
-  /// What one launch on a tensor of `tensorBytes` costs on top of what it
-  /// sends, so that plans of equal bytes go to the one with fewer launches. In
-  /// proportion to the tensor: a constant would be lost among large ones and
-  /// outweigh small ones.
+  /// A small extra cost of one launch on a tensor of `tensorBytes`, so that
+  /// among plans of equal bytes, one with fewer launches is chosen. It is
+  /// proportional to the tensor: a constant would be lost among large tensors
+  /// and outweigh small ones.
   double getLaunchPreference(double tensorBytes) const;
-  /// The start of a launch along the axis where it costs least; 0 without
-  /// links.
+  /// The lowest start of a launch along any axis; 0 without links.
   double getLeastStart() const;
-  /// What it costs to send `bytes` per device in one launch along `axes`.
+  /// The cost of sending `bytes` per device in one launch along `axes`.
   double getTransferCost(llvm::ArrayRef<AxisRef> axes, double bytes) const;
 
 private:

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What plans count for one op of a program.
+// The price that plans count for one op of a program.
 
 #ifndef TPOPT_LIB_COST_OPPRICER_H
 #define TPOPT_LIB_COST_OPPRICER_H
@@ -19,8 +19,8 @@ public:
   OpPricer(ShardingTable &table, const CostModel &cost)
       : table(table), cost(cost), estimator(table.getMesh(), pool) {}
 
-  /// The price of one run of `op`, without its regions. Reshards cost what the
-  /// estimator says; an op that cannot be computed with its layouts has
+  /// The price of one run of `op`, without its regions. Reshards have their
+  /// estimated cost; an op that cannot be computed with its layouts has
   /// infinite cost.
   OpPrice get(mlir::Operation *op);
 

@@ -47,7 +47,8 @@ PriceSum tp::cost::getPriceSum(PricesAttr prices) {
 
 namespace {
 
-/// Prices the ops of a function as the plan and as the report count them.
+/// Prices the ops of a function in two ways: as the plan counts them, and as
+/// the report does.
 class FunctionPricer {
 public:
   FunctionPricer(FunctionOpInterface function, ShardingTable &table,
@@ -55,7 +56,7 @@ public:
       : function(function), table(table), machine(machine),
         cost(table.getMesh(), machine), pricer(table, cost) {}
 
-  /// As the report counts.
+  /// The sum as the report counts it.
   PriceSum measure() {
     PriceSum sum;
     walk([&](Operation *op) {
@@ -69,7 +70,8 @@ public:
     PriceSum price;
     int64_t count = 0;
   };
-  /// As the plan counts, and the differences to the report by what makes them.
+  /// The sum as the plan counts it, and the differences to the report, by
+  /// cause.
   llvm::MapVector<PriceKind, Item> itemize() {
     llvm::MapVector<PriceKind, Item> items;
     items[PriceKind::Plan].price.peak =
@@ -103,7 +105,7 @@ private:
     plan.count += isa<ReshardOp>(op);
     if (expected != trips)
       items[PriceKind::Loops].price += scale(trips - expected, planned);
-    // What the op sends by itself, and what its compute weighs.
+    // Data that the op itself sends, and the weight of its compute.
     PriceSum rest = scale(trips, getDifference(getReported(op), planned));
     if (rest.launches != 0 || rest.sent != 0) {
       items[PriceKind::Exchanges].price += {rest.sent, 0, rest.launches, 0};
@@ -113,14 +115,14 @@ private:
       items[PriceKind::Weights].price += {0, rest.computed, 0, 0};
   }
 
-  /// Bodies of manual regions are planned along the axes that they leave free.
+  /// The body of a manual region is planned if the region leaves axes free.
   bool isPlanned(Operation *op) {
     auto manual = op->getParentOfType<ManualOp>();
     return !manual || !getFreeAxes(manual, table.getMesh()).empty();
   }
 
-  /// What the report counts for one run of `op`; of a reshard, which has no
-  /// place in a report, what it is estimated to cost.
+  /// The price that the report counts for one run of `op`. For a reshard, which
+  /// is not part of a report, this is its estimated cost.
   PriceSum getReported(Operation *op) {
     if (isa<ReshardOp>(op)) {
       OpPrice price = pricer.get(op);
@@ -173,7 +175,7 @@ PricesAttr tp::cost::addChange(PricesAttr prices, FunctionOpInterface function,
     return prices;
   PriceSum now = measurePrice(function, table, machine);
   PriceSum change = getDifference(now, getPriceSum(prices));
-  // Sums in another order are no change.
+  // Differences due to the order of a sum are not changes.
   auto round = [](double &part, double whole) {
     if (std::abs(part) <= 1e-12 * std::abs(whole))
       part = 0;

@@ -21,7 +21,8 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// Whether `op` stands in a program that is cut already.
+/// Returns true if `op` is in a program that is already partitioned into local
+/// types.
 static bool isInLocalProgram(Operation *op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   auto isLocal = [](Type type) {
@@ -42,12 +43,12 @@ std::optional<LocalTensor> tp::cost::getLocalTensor(Value value,
   bool isManual = isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>();
   if (const TensorSharding *sharding = table.lookup(value))
     return LocalTensor{global, sharding->getLayout()};
-  // What is in a manual region, and helpers of a local program, belong to the
-  // device.
+  // Values in a manual region, and helpers of a local program, are already
+  // local to the device.
   if (isManual ||
       (value.getDefiningOp() && isInLocalProgram(value.getDefiningOp())))
     return LocalTensor{global, TensorSharding::replicate(type.getRank())};
-  // Counters have none of their own.
+  // Counters have no sharding.
   if (type.getRank() == 0)
     return LocalTensor{global, TensorSharding()};
   return std::nullopt;
@@ -79,7 +80,7 @@ Work tp::cost::getWork(Operation *op, ShardingTable &table) {
   SmallVector<const TensorSharding *> layouts;
   auto add = [&](ValueRange values) {
     for (Value value : values) {
-      // A local type is what the device holds.
+      // A local type is already what the device holds.
       auto type = dyn_cast<RankedTensorType>(value.getType());
       bool isLocal = type && type.getEncoding();
       layouts.push_back(isLocal ? nullptr : table.lookup(value));
@@ -190,7 +191,8 @@ Price tp::cost::getPrice(Operation *root, ShardingTable &table,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// The value behind collectives and the overwriting of padding.
+/// The value before it was sent or masked, found by looking through collectives
+/// and masks.
 static Value getSource(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<CollectiveOpInterface, MaskOp>(op))
@@ -253,8 +255,7 @@ bool tp::cost::isOverwritten(OpOperand &use) {
   if (use.getOperandNumber() != 0)
     return false;
   if (auto scatter = dyn_cast<ScatterOp>(use.getOwner())) {
-    // What is combined in 16 bits is combined in f32, and rounded to the
-    // result.
+    // Elements of 16 bits are combined in f32, and then rounded to the result.
     Type element = scatter.getType().getElementType();
     return scatter.getKind() == ScatterKind::Set ||
            element.getIntOrFloatBitWidth() >= 32;
@@ -262,9 +263,9 @@ bool tp::cost::isOverwritten(OpOperand &use) {
   return isa<DynamicUpdateSliceOp>(use.getOwner());
 }
 
-/// Whether `value`, which a function returns in the place of `argument`, is
-/// written there element by element, after all that others read of it. A plan
-/// cannot know: a reshard may come between.
+/// Returns true if `value`, which a function returns in place of `argument`,
+/// can be written there element by element, as all other reads of it come
+/// earlier. The planner cannot know this: a reshard may come between.
 static bool isWrittenInPlace(Value value, BlockArgument argument) {
   Operation *op = value.getDefiningOp();
   Block *block = argument.getOwner();
@@ -277,7 +278,7 @@ static bool isWrittenInPlace(Value value, BlockArgument argument) {
   });
 }
 
-/// The results of a function that are written in the place of arguments.
+/// The results of a function that are written in place of arguments.
 static SmallVector<Value> getResultsInPlace(FunctionOpInterface function) {
   SmallVector<Value> results;
   Block &block = function.getFunctionBody().front();
@@ -365,11 +366,11 @@ private:
       Operation *parent = block.getParentOp();
       for (BlockArgument arg : block.getArguments()) {
         if (!function || parent != root)
-          // What is carried in: the storage of the operand, which ends where
-          // the op with the region begins.
+          // A carried value has the storage of the operand, whose own lifetime
+          // ends where the op with the region begins.
           add(arg, parent == root ? 0 : begins.lookup(parent) + 1);
         else if (getRole(function, arg.getArgNumber()) == Role::Input)
-          // The caller's, for the whole call.
+          // Owned by the caller, for the whole call.
           add(arg, 0, ops.size() - 1);
       }
       for (Operation &op : block) {
@@ -389,7 +390,8 @@ private:
     unsigned end = fixed.value_or(begin);
     if (!fixed)
       for (Operation *user : value.getUsers()) {
-        // From inside a region: to the end of the op, since a loop comes back.
+        // A use inside a region extends the lifetime to the end of the op,
+        // since a loop may run the use again.
         Operation *at = value.getParentBlock()->findAncestorOpInBlock(*user);
         end = std::max(end, at == user ? begins.lookup(at) : getEnd(at));
       }
@@ -398,7 +400,7 @@ private:
   }
 
   Operation *root;
-  FunctionOpInterface function; ///< The root, if it is one.
+  FunctionOpInterface function; ///< The root, if it is a function.
   ShardingTable &table;
   std::vector<Operation *> ops; ///< By point.
   llvm::DenseMap<Operation *, unsigned> begins, ends;
@@ -440,7 +442,7 @@ tp::cost::readMachineOption(ModuleOp module, StringRef option) {
   return std::optional<Machine>(*machine);
 }
 
-/// The bytes that `text` says; none if it is no positive size.
+/// The number of bytes in `text`; nullopt if it is not a positive size.
 static std::optional<int64_t> parseBytes(StringRef text) {
   static constexpr std::pair<StringLiteral, double> units[] = {
       {"KiB", 1ll << 10}, {"MiB", 1ll << 20}, {"GiB", 1ll << 30},
@@ -452,7 +454,7 @@ static std::optional<int64_t> parseBytes(StringRef text) {
       scale = bytes;
       break;
     }
-  // Far less than an integer holds, and far more than a device.
+  // Far below the limit of an integer, and far above any device.
   constexpr double kMost = 1e18;
   if (text.getAsDouble(number) || !(number * scale >= 1) ||
       number * scale > kMost)

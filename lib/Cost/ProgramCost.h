@@ -1,20 +1,20 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a partitioned program costs on one device: work, launches,
+/// \file The cost of a partitioned program on one device: work, launches and
 /// storage.
 ///
-/// Everything here works from `tp-partition` on, on global types with a
-/// sharding on every value as on the local types behind `tp-localize`, and says
-/// the same of both (but for the overwriting of padding, which only the latter
-/// has):
+/// Everything here works from `tp-partition` on. It accepts global types with a
+/// sharding on every value as well as the local types after `tp-localize`, and
+/// gives the same results for both (except for the overwriting of padding,
+/// which only the latter has):
 ///
 ///     %y = tp.einsum "bi,io->bo" %x, %w       x [{"data"}, {}], 8x512
 ///                                             w [{}, {"model"}], 512x2048
 ///     on data=2, model=4:   2 * 4 * 512 * 512 operations,
 ///                           4x512 + 512x512 + 4x512 elements moved
 ///
-/// Inside `spmd.manual` types are what a device holds already.
+/// Inside of `spmd.manual`, types are already those that a device holds.
 
 #ifndef TPOPT_COST_PROGRAMCOST_H
 #define TPOPT_COST_PROGRAMCOST_H
@@ -29,10 +29,10 @@
 
 namespace tp::cost {
 
-/// What one device holds of a value.
+/// The part of a value that one device holds.
 struct LocalTensor {
   mlir::RankedTensorType global;
-  TensorSharding sharding; ///< Its layout only.
+  TensorSharding sharding; ///< Only the layout.
 
   llvm::SmallVector<int64_t> getShape() const {
     return getLocalShape(sharding, global.getShape());
@@ -47,53 +47,54 @@ struct LocalTensor {
   }
 };
 
-/// None if `value` is no tensor, or has no sharding and stands outside of
-/// `spmd.manual`.
+/// Returns nullopt if `value` is not a tensor, or is outside of `spmd.manual`
+/// and has no sharding.
 std::optional<LocalTensor> getLocalTensor(mlir::Value value,
                                           ShardingTable &table);
 
 /// A type of the rank of `type`, the global type of `value`, whose blocks take
-/// the memory that those of `value` take. It is `type` but for windows, which
-/// are a view of what they read. Of tensor<4x16x3xf32>, windows of three next
-/// to each other, that is tensor<4x18x1xf32>.
+/// as much memory as those of `value`. It is `type` except for windows, which
+/// are a view of their input. For tensor<4x16x3xf32>, overlapping windows of
+/// three elements at stride 1, it is tensor<4x18x1xf32>.
 mlir::RankedTensorType getStoredType(mlir::Value value,
                                      mlir::RankedTensorType type);
 
-/// The work of `op` on one device; none for an op that changes or moves
-/// nothing, and for control flow, whose work is that of its regions.
+/// The work of `op` on one device. Ops that change or move nothing have none,
+/// and neither has control flow, whose work is that of its regions.
 Work getWork(mlir::Operation *op, ShardingTable &table);
 
 /// How often an op runs for one call of its function.
 struct Trips {
   int64_t times = 1; ///< The product of the trip counts of enclosing loops.
-  std::string note;  ///< What that leaves out; empty if it is exact.
+  std::string note;  ///< What the number leaves out; empty if it is exact.
 };
 
 Trips getTrips(mlir::Operation *op);
 
-/// How often plans count an op: as often as it runs, and four times for each
-/// iteration of a loop whose iterations are not known, since what can leave a
-/// loop should.
+/// The number of times that plans count an op. It is the number of its runs,
+/// with four iterations assumed for a loop of unknown length, since ops that
+/// can leave a loop should do so.
 double getExpectedTimes(mlir::Operation *op);
 
-/// What reshards of tensors of one type cost, by the numbers of their layouts
-/// in the pool of an estimator, which must outlive the prices.
+/// The costs of reshards of tensors of one type, by the numbers of their
+/// layouts in the pool of an estimator, which must outlive the prices.
 class ReshardPrices {
 public:
   ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
                 mlir::RankedTensorType type);
 
-  /// Of one reshard. A sum that a loop repeats had better wait for the end of
-  /// the loop where it leaves the value as large as it is, and that takes no
-  /// memory: half a launch more outweighs what is partial meanwhile, and not
-  /// the launch that a scatter and a gather in its place take.
+  /// The price of one reshard. A sum in a loop should preferably be postponed
+  /// to the end of the loop, if it leaves the value as large as it is, so that
+  /// waiting takes no memory. To that end it counts as half a launch more: that
+  /// outweighs the preference against partial values, but not the launch that a
+  /// scatter and a gather would need in place of the sum.
   Price get(unsigned from, unsigned to, bool isRepeated) const {
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
     double launches = estimate.launches;
     double factor = isRepeated && isSumInPlace(from, to) ? 1.5 : 1;
     return {estimate.cost, factor * launches * launchPreference, launches};
   }
-  /// Says that reshards to `layouts` will be priced.
+  /// Announces that reshards to `layouts` will be priced.
   void expect(llvm::ArrayRef<unsigned> layouts) const {
     estimator->expect(layouts, shape);
   }
@@ -106,50 +107,52 @@ private:
   double launchPreference;
 };
 
-/// What the ops of `root` cost a device, each times how often it is expected to
-/// run: those of a function, or of a manual region, without those of the manual
-/// regions in it. Reshards cost what they are estimated to; an op that cannot
-/// be computed with its layouts has infinite cost.
+/// The cost of the ops of `root` for a device, each times its expected number
+/// of runs. `root` is a function or a manual region; nested manual regions are
+/// not counted. Reshards have their estimated cost; an op that cannot be
+/// computed with its layouts has infinite cost.
 Price getPrice(mlir::Operation *root, ShardingTable &table,
                const CostModel &cost);
 
-/// One collective of a program: what a device sends, and of what.
+/// One collective of a program: what a device sends, and from which value.
 struct CollectiveCost {
   mlir::Operation *op = nullptr;
   CollectiveKind kind = CollectiveKind::AllReduce;
   AxisList axes;
-  /// How values combine, where they do.
+  /// How values are combined, if they are.
   std::optional<ReduceKind> reduce;
   int64_t bytes = 0;     ///< The payload of a device.
-  int64_t wireBytes = 0; ///< What a device sends on a ring, rounded up.
-  /// The value that is sent, behind the collectives that sent it before.
+  int64_t wireBytes = 0; ///< Bytes that a device sends on a ring, rounded up.
+  /// The value originally sent, found by looking through the earlier
+  /// collectives that produced this operand.
   mlir::Value source;
-  /// The same of every part of a combined launch; `source` is the first.
+  /// The sources of all parts of a combined launch; `source` is the first.
   llvm::SmallVector<mlir::Value, 1> sources;
 };
 
-/// None if `op` is no collective, or a free one.
+/// Returns nullopt if `op` is not a collective, or a free one.
 std::optional<CollectiveCost> getCollectiveCost(mlir::Operation *op,
                                                 ShardingTable &table);
 
-/// Whether somebody asked for a collective: it was written by hand, or
+/// Returns true if the user requested a collective: it was written by hand, or
 /// Partition made it for an annotation.
 bool isRequested(mlir::Operation *collective);
 
-/// Whether the op of `use` writes its result over the operand, if nobody else
-/// needs that.
+/// Returns true if the op of `use` overwrites the operand with its result, as
+/// long as the operand has no other uses.
 bool isOverwritten(mlir::OpOperand &use);
 
-/// The values of a function that live in the storage of a donated argument:
-/// what is written into it, and what loops carry of that.
+/// The values of a function that are stored in a donated argument: values that
+/// are written into it, and values that loops carry from these.
 llvm::DenseSet<mlir::Value>
 findInPlaceValues(mlir::FunctionOpInterface function);
 
-/// The most that values of a function, or of a manual region, take at one time.
-/// Storage of parameters and caches is not among it, nor are values that are
-/// written in place into donated arguments, nor results that are computed there
-/// element by element when nobody else reads the argument any more, as new
-/// parameters are.
+/// The peak memory of the values of a function or manual region. Not counted
+/// are:
+/// * the storage of parameters and caches;
+/// * values that are written in place into donated arguments;
+/// * results that are computed element by element in place of an argument after
+///   all other reads of it, such as new parameters.
 struct ActivationPeak {
   Peak peak;
   mlir::Operation *op =
@@ -158,26 +161,27 @@ struct ActivationPeak {
 
 ActivationPeak getActivationPeak(mlir::Operation *root, ShardingTable &table);
 
-/// What a device holds of a function at most: arguments that are kept from one
-/// call to the next, and the peak.
+/// The most bytes that a device holds for a function: arguments that are kept
+/// between calls, and the peak.
 int64_t getHeldBytes(mlir::FunctionOpInterface function, ShardingTable &table);
 
-/// The machine that a pass option names, or if it is empty the one that the
-/// module was planned for, if any. Emits an error at `module` and fails if
-/// there is no such machine.
+/// The machine that a pass option names, or if the option is empty, the one
+/// that the module was planned for, if any. Emits an error at `module` and
+/// fails if there is no such machine.
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 
-/// The bytes that the pass option `name` says, `72GiB` or `72e9`; none if it is
-/// empty. Emits an error at `module` and fails if it is no size.
+/// The bytes that the pass option `name` specifies, as `72GiB` or `72e9`;
+/// nullopt if it is empty. Emits an error at `module` and fails if it is not a
+/// size.
 mlir::FailureOr<std::optional<int64_t>> readSizeOption(mlir::ModuleOp module,
                                                        llvm::StringRef name,
                                                        llvm::StringRef option);
 
-/// The bytes of memory that a device may use: what a pass option says, `72GiB`
-/// or `72e9`, or if it is empty what the module was planned for, or else all
-/// that the machine has; 0 if that is not known. Emits an error at `module` and
-/// fails if the option is no size.
+/// The bytes of memory that a device may use: as specified by a pass option,
+/// `72GiB` or `72e9`; if that is empty, as the module was planned for; or else
+/// all memory of the machine; 0 if unknown. Emits an error at `module` and
+/// fails if the option is not a size.
 mlir::FailureOr<int64_t>
 readMemoryOption(mlir::ModuleOp module, llvm::StringRef option,
                  const std::optional<Machine> &machine);

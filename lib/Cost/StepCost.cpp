@@ -13,7 +13,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::cost;
 
-/// Of the elements that a view has in memory: a stride of 0 repeats one.
+/// The bytes of the elements that a view has in memory: a stride of 0 repeats
+/// one element.
 static double getStoredBytes(Value buffer) {
   MemRefType type = step::bufferTypeOf(buffer);
   double elements = 1;
@@ -32,7 +33,7 @@ static unsigned getBits(Value buffer) {
   return step::bufferTypeOf(buffer).getElementTypeBitWidth();
 }
 
-/// [batch, batch, batch, m, n] by the k of A.
+/// The result is [batch, batch, batch, m, n]; k is the last dimension of A.
 template <typename Product> static Work getProductWork(Product op) {
   Work work;
   work.flops = 2 * getElements(step::bufferTypeOf(op.getC()).getShape()) *
@@ -42,9 +43,10 @@ template <typename Product> static Work getProductWork(Product op) {
   return work;
 }
 
-/// Query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]: `overD` products of
-/// the size of q k', and `overE` of that of p v. What is hidden counts, as it
-/// does in the work of the ops that these are made of.
+/// Query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]: counts `overD`
+/// products of the size of q k', and `overE` products of the size of p v.
+/// Masked scores count, as they do in the work of the ops that this op was made
+/// of.
 static Work getAttentionWork(step::AttentionOpInterface op, double overD,
                              double overE) {
   MemRefType query = step::bufferTypeOf(op.getQuery()),

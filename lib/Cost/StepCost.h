@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a step of a lowered program takes, by the same machines and the
-/// same roofline as the ops that it was made of.
+/// \file The time of a step of a lowered program, by the same machines and the
+/// same roofline as for the ops that it was made of.
 
 #ifndef TPOPT_LIB_COST_STEPCOST_H
 #define TPOPT_LIB_COST_STEPCOST_H
@@ -13,11 +13,10 @@
 
 namespace tp::cost {
 
-/// Seconds of a step that computes or moves, on a device that does nothing
-/// else.
+/// Seconds for a step that computes or moves data, on an otherwise idle device.
 double getStepTime(mlir::Operation *op, const Machine &machine);
 
-/// Seconds on the link, which the mesh must have.
+/// Seconds for a transfer on the link, which the mesh must have.
 double getStepTime(step::CollectiveStartOp start, const Mesh &mesh);
 
 } // namespace tp::cost

@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Sets the option `key` from `value`, or says which values it takes.
+/// Sets the option `key` from `value`. Returns a message that lists the valid
+/// values if `value` is not one of them.
 static std::optional<std::string> set(ImportOptions &options, StringRef key,
                                       StringRef value) {
   auto choose = [&](auto &target, auto choices) -> std::optional<std::string> {

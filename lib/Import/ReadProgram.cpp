@@ -66,7 +66,7 @@ tp::openProgramFile(StringRef path) {
 
 OwningOpRef<ModuleOp> tp::parseProgram(StringRef text, StringRef name,
                                        MLIRContext *context) {
-  // A copy, because the parser wants a NUL behind the text.
+  // Copies the text because the parser needs a NUL after it.
   return parse(llvm::MemoryBuffer::getMemBufferCopy(text, name), context);
 }
 

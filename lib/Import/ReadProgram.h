@@ -1,15 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Programs from outside, as text or MLIR bytecode.
+/// \file Reads programs from outside, as text or MLIR bytecode.
 ///
 ///     OwningOpRef<ModuleOp> whole = readProgram("whole.mlir", context);
 ///     if (!whole)
 ///       return failure(); // the reason has been emitted
 ///
-/// Errors are those of the parser, those of Support/TextLimits.h for text that
-/// it would not survive, PortableArtifact for a serialized StableHLO program,
-/// and ArtifactGiven, WeightsGiven or BinaryGiven for what is no program.
+/// Errors are those of the parser; those of Support/TextLimits.h for text that
+/// the parser would crash on; PortableArtifact for a serialized StableHLO
+/// program; and ArtifactGiven, WeightsGiven or BinaryGiven for files that are
+/// not programs.
 
 #ifndef TPOPT_IMPORT_READPROGRAM_H
 #define TPOPT_IMPORT_READPROGRAM_H
@@ -22,16 +23,17 @@
 
 namespace tp {
 
-/// Why `bytes` are not for the parser, if they are not.
+/// Returns the reason why the parser must not be given `bytes`; nullopt if it
+/// may.
 std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
 
 /// Opens a program's file, or stdin for "-". Named pipes and devices are
-/// refused, as one could wait for them without end; what is open already,
-/// /dev/fd/3 or /dev/stdin, is read whatever it is.
+/// refused, because reading them could block forever. A file that is already
+/// open, /dev/fd/3 or /dev/stdin, is read whatever its kind.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 openProgramFile(llvm::StringRef path);
 
-/// Parses a program that errors call `name`.
+/// Parses a program. Errors call it `name`.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
                                                llvm::StringRef name,
                                                mlir::MLIRContext *context);

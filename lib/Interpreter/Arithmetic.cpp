@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The kernels that compute. Integers are computed here; floats by the number
+// The kernels that compute. Integers are computed here, floats by the number
 // system of a derived class.
 
 #include "lib/Interpreter/DenseEvaluator.h"
@@ -50,7 +50,8 @@ int64_t tp::interp::wrapInteger(int64_t value, IntegerType type) {
   return int64_t((low ^ sign) - sign);
 }
 
-/// Integers of `type` are compared as uint64_t. An i1 is 0 or 1 both ways.
+/// Returns true if integers of `type` are compared as uint64_t. An i1 is 0 or 1
+/// either way.
 static bool isUnsigned(IntegerType type) { return type.isUnsigned(); }
 
 static int orderIntegers(int64_t a, int64_t b, IntegerType type) {
@@ -78,19 +79,19 @@ static int64_t power(int64_t base, int64_t exponent, IntegerType type) {
   return result;
 }
 
-/// The quotient, or the remainder.
+/// Returns the quotient or the remainder.
 static int64_t divide(int64_t a, int64_t b, bool remainder, IntegerType type) {
   if (b == 0)
     return remainder ? a : -1;
   if (isUnsigned(type))
     return int64_t(remainder ? uint64_t(a) % uint64_t(b)
                              : uint64_t(a) / uint64_t(b));
-  if (b == -1) // The least value has no negative: wrap.
+  if (b == -1) // The least value has no negative, so wrap.
     return remainder ? 0 : int64_t(-uint64_t(a));
   return remainder ? a % b : a / b;
 }
 
-/// `a` with all its bits moved; `b` counts as unsigned.
+/// Shifts the bits of `a` by `b`, which is taken as unsigned.
 static int64_t shift(BinaryKind kind, int64_t a, int64_t b, IntegerType type) {
   unsigned width = type.getWidth();
   llvm::APInt bits(width, uint64_t(a), /*isSigned=*/false,
@@ -356,7 +357,7 @@ TensorValue DenseEvaluator::convert(TensorValue x, Type type) {
         value = fromInteger(value.integer, isUnsigned(from), floatType);
       else if (x->getType().getElementType().isF64() &&
                floatType.getWidth() == 16)
-        value = round(value, Float32Type::get(type.getContext())); // as XLA
+        value = round(value, Float32Type::get(type.getContext())); // as in XLA
       out = value;
     } else if (to.getWidth() == 1) {
       out = makeInteger(from ? value.integer != 0 : !isZero(value));
@@ -423,7 +424,7 @@ TensorValue DenseEvaluator::reduce(ReductionKind kind, TensorValue x,
   BinaryKind binary = getBinaryKind(kind);
   auto result = allocate(type);
   std::fill_n(result->data(), result->size(), start);
-  // A reduced dimension does not move in the result.
+  // The stride of a reduced dimension is 0 in the result.
   SmallVector<int64_t> kept = getStrides(type.getShape()), to;
   unsigned next = 0;
   for (int64_t dim = 0, rank = x->getShape().size(); dim < rank; ++dim)
@@ -453,8 +454,8 @@ struct Letters {
       product *= size;
     return product;
   }
-  /// How far a step along each letter goes in a tensor whose dimensions `term`
-  /// names; 0 if it has no such letter.
+  /// The stride of each letter in a tensor whose dimensions `term` names; 0 if
+  /// `term` does not have the letter.
   SmallVector<int64_t> getStridesIn(StringRef term,
                                     ArrayRef<int64_t> strides) const {
     SmallVector<int64_t> steps;
@@ -478,9 +479,9 @@ Letters join(std::initializer_list<const Letters *> lists) {
 
 TensorValue DenseEvaluator::contract(StringRef equation, TensorValue a,
                                      TensorValue b, Type type) {
-  // Letters by where they stand: every contraction is a batched matrix product
-  // [batch, m, k] x [batch, k, n], after letters of one operand alone have been
-  // summed away.
+  // Group letters by the terms that contain them: every contraction is a
+  // batched matrix product [batch, m, k] x [batch, k, n], after letters that
+  // only one operand has, and the result does not, have been summed away.
   EinsumTerms terms = EinsumTerms::split(equation);
   Letters batch, m, n, k, aOnly, bOnly;
   for (auto [name, size] : llvm::zip_equal(terms.lhs, a->getShape())) {

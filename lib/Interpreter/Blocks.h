@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What scattering, gathering and exchanging have in common.
+// Helpers that scattering, gathering and exchanging share.
 
 #ifndef TPOPT_LIB_INTERPRETER_BLOCKS_H
 #define TPOPT_LIB_INTERPRETER_BLOCKS_H
@@ -10,8 +10,8 @@
 
 namespace tp::interp {
 
-/// Copies what two blocks of one tensor have in common, from one buffer to the
-/// other. Padding on either side stays.
+/// Copies the elements that two blocks of one tensor have in common from one
+/// buffer to the other. Padding in the target does not change.
 void copyOverlap(const Element *from, llvm::ArrayRef<int64_t> fromShape,
                  const BlockExtent &source, Element *to,
                  llvm::ArrayRef<int64_t> toShape, const BlockExtent &target);

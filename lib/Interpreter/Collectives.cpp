@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What devices send to each other.
+// The collectives: how devices exchange data.
 
 #include "Blocks.h"
 
@@ -63,7 +63,7 @@ DeviceValues Distributor::toPartial(ArrayRef<TensorValue> parts,
       evaluator.getIdentity(out.sharding.kind, type.getElementType());
   DeviceValues results(parts.size());
   for (ArrayRef<int64_t> group : getGroups(*in.mesh, axes)) {
-    // Of the devices that hold the same block, the first one keeps it.
+    // If several devices hold the same block, the first one keeps it.
     std::set<SmallVector<int64_t>> kept;
     for (int64_t device : group) {
       const TensorValue &part = parts[device];
@@ -71,8 +71,8 @@ DeviceValues Distributor::toPartial(ArrayRef<TensorValue> parts,
       for (const DimSharding &dim : in.sharding.dims)
         positions.push_back(getPosition(*in.mesh, dim.axes, device));
       bool keeps = kept.insert(positions).second;
-      // Buffers of one shape may be blocks of another place: of a dimension of
-      // one element the second device has nothing but padding.
+      // Buffers of the same shape may be different blocks: in a dimension of
+      // one element, the second device has only padding.
       if (keeps && in.getBlock(device) == out.getBlock(device)) {
         results[device] = part;
         continue;
@@ -138,7 +138,7 @@ DeviceValues Distributor::axisIndex(const Mesh &mesh, ArrayRef<AxisRef> axes,
   return results;
 }
 
-/// Block number `index` along `dim`, of the sizes of a block.
+/// The offset in `whole` of block number `index` along `dim`.
 static int64_t getBlockBegin(ArrayRef<int64_t> whole, ArrayRef<int64_t> block,
                              int64_t dim, int64_t index) {
   return index * block[dim] * getStrides(whole)[dim];

@@ -6,8 +6,8 @@
 /// # One base, several number systems
 ///
 /// Most kernels only move elements, and integers mean the same in every
-/// evaluator. DenseEvaluator does all of that once. What floats are is left to
-/// a derived class, in a dozen functions on single elements: DoubleEvaluator
+/// evaluator. DenseEvaluator implements all of that once. Floats are left to a
+/// derived class, in a dozen functions on single elements: DoubleEvaluator
 /// computes with doubles, FieldEvaluator (FieldEvaluator.h) in a prime field.
 ///
 /// A worked example, the sum of two vectors:
@@ -20,18 +20,18 @@
 ///
 /// # Elements
 ///
-/// Signless integers are signed: an i8 holds -128..127. Unsigned ones are kept
-/// modulo 2^width; a ui64 above 2^63 is its bit pattern. An i1 is 0 or 1.
-/// Arithmetic wraps around. Divisions by zero do not trap: x / 0 is -1 (all
-/// bits set) and x rem 0 is x, as on the machines of XLA.
+/// Signless integers are signed: an i8 holds -128..127. Unsigned integers are
+/// kept modulo 2^width; a ui64 of 2^63 or more is stored as its bit pattern. An
+/// i1 is 0 or 1. Arithmetic wraps around. Divisions by zero do not trap: x / 0
+/// is -1 (all bits set) and x rem 0 is x, as on the machines of XLA.
 ///
 /// Floats are real numbers until they are rounded. Rounding::None keeps results
 /// as computed in doubles, so that integer-valued data stays exact in every
 /// element type and in every order of summation. Rounding::ToElementType rounds
 /// the result of each kernel once to its element type, as compiled code does.
 ///
-/// Kernels never fail on operands that fit; only constant() returns null, for
-/// a value that is not stored in the program.
+/// Kernels never fail on operands of valid types; only constant() may return
+/// null, for a value that is not stored in the program.
 
 #ifndef TPOPT_INTERPRETER_DENSEEVALUATOR_H
 #define TPOPT_INTERPRETER_DENSEEVALUATOR_H
@@ -43,7 +43,8 @@
 
 namespace tp::interp {
 
-/// One number. The tensor's element type and its evaluator say which.
+/// One number. The tensor's element type and its evaluator say which member is
+/// used.
 union Element {
   double real;
   int64_t integer;
@@ -81,27 +82,27 @@ private:
   std::vector<Element> elements;
 };
 
-/// Every tensor of these evaluators is dense.
+/// Casts a tensor of these evaluators, which are all dense.
 inline const DenseTensor &toDense(const TensorValue &value) {
   return static_cast<const DenseTensor &>(*value);
 }
 
-/// A tensor of reals, or of integers, for tests and for data from outside.
+/// Make a tensor of reals or of integers, for tests and for external data.
 TensorValue makeRealTensor(mlir::RankedTensorType type,
                            llvm::ArrayRef<double> values);
 TensorValue makeIntegerTensor(mlir::RankedTensorType type,
                               llvm::ArrayRef<int64_t> values);
 
-/// `value` modulo 2^width, as an element of `type` keeps it.
+/// `value` modulo 2^width, in the form that elements of `type` have.
 int64_t wrapInteger(int64_t value, mlir::IntegerType type);
 
 /// Row-major strides of a shape.
 llvm::SmallVector<int64_t> getStrides(llvm::ArrayRef<int64_t> shape);
 
-/// Where element number `offset` of a tensor stands, as "[1, 2]".
+/// Prints the index of element number `offset` of a tensor, as "[1, 2]".
 std::string printIndex(int64_t offset, llvm::ArrayRef<int64_t> shape);
 
-/// Copies a box of `sizes` elements: all that moving data ever is.
+/// Copies a box of `sizes` elements. All data movement is made of such copies.
 void copyStrided(llvm::ArrayRef<int64_t> sizes, const Element *from,
                  llvm::ArrayRef<int64_t> fromStrides, Element *to,
                  llvm::ArrayRef<int64_t> toStrides);
@@ -153,27 +154,28 @@ public:
                                            Type indices) override;
   llvm::SmallVector<int64_t> getIntegers(TensorValue x) override;
 
-  /// A number written in an attribute of type `elementType`, for masks.
+  /// The element for the number in an attribute of type `elementType`, for
+  /// masks.
   Element makeElement(mlir::Attribute scalar, mlir::Type elementType);
-  /// What combining with changes nothing: 0, or the least or greatest value.
+  /// The identity of a reduction: 0, or the least or greatest value.
   Element getIdentity(ReduceKind kind, mlir::Type elementType);
-  /// What padding may hold, picked by the salt: of both signs, huge or tiny,
-  /// and NaN. It wins a maximum as often as a minimum, and no factor of zero
-  /// takes it away.
+  /// An arbitrary value that padding may hold, picked by the salt: of either
+  /// sign, huge or tiny, or NaN. It wins a maximum as often as a minimum, and
+  /// multiplying by zero does not hide it.
   virtual Element getGarbage(uint64_t salt, mlir::Type elementType);
-  /// The float that random data has for a random number.
+  /// Turns a random number into a float for random data.
   virtual Element drawFloat(uint64_t number) = 0;
-  /// One of either sign and a magnitude from 2^least up to 2^(greatest + 1),
-  /// where numbers have magnitudes.
+  /// A float of either sign and a magnitude from 2^least up to 2^(greatest +
+  /// 1), in number systems that have magnitudes.
   virtual Element drawFloat(uint64_t number, int least, int greatest) {
     return drawFloat(number);
   }
   virtual bool isNaN(Element value) = 0;
-  /// Whether two results are one value: within `tolerance` times the larger
-  /// magnitude, or 1; NaNs are one value.
+  /// Returns true if two results differ by at most `tolerance` times the larger
+  /// magnitude or 1, whichever is greater. NaNs are equal.
   virtual bool isClose(Element a, Element b, mlir::Type elementType,
                        double tolerance) = 0;
-  /// For messages.
+  /// Prints an element for messages.
   virtual std::string print(Element value, mlir::Type elementType);
 
 protected:
@@ -181,21 +183,22 @@ protected:
   virtual Element fromAPFloat(const llvm::APFloat &value) = 0;
   virtual Element fromInteger(int64_t value, bool isUnsigned,
                               mlir::FloatType type) = 0;
-  /// Towards zero. Out of the range of `type` is up to the number system.
+  /// Rounds towards zero. Results outside of the range of `type` are up to the
+  /// number system.
   virtual int64_t toInteger(Element value, mlir::IntegerType type) = 0;
   virtual bool isZero(Element value) = 0;
-  /// The bits of a float rounded to `type`, and back.
+  /// Convert a float that is rounded to `type` to its bits, and back.
   virtual uint64_t toBits(Element value, mlir::FloatType type) = 0;
   virtual Element fromBits(uint64_t bits, mlir::FloatType type) = 0;
   virtual Element unaryFloat(UnaryKind kind, Element x) = 0;
   virtual Element binaryFloat(BinaryKind kind, Element a, Element b) = 0;
-  /// The same of `count` pairs.
+  /// Does the same for `count` pairs.
   virtual void binaryFloats(BinaryKind kind, const Element *a, const Element *b,
                             Element *out, int64_t count) {
     for (int64_t i = 0; i < count; ++i)
       out[i] = binaryFloat(kind, a[i], b[i]);
   }
-  /// -1, 0 or 1; none if one is not a number.
+  /// -1, 0 or 1; none if `a` or `b` is NaN.
   virtual std::optional<int> order(Element a, Element b) = 0;
   virtual Element round(Element value, mlir::FloatType type) = 0;
   /// c[m,n] += sum over k of a[m,k] b[k,n], all row-major.
@@ -212,14 +215,14 @@ private:
 
 enum class Rounding : uint8_t { None, ToElementType };
 
-/// Floats are doubles.
+/// Computes floats as doubles.
 class DoubleEvaluator : public DenseEvaluator {
 public:
   explicit DoubleEvaluator(Rounding rounding = Rounding::None)
       : rounding(rounding) {}
 
-  /// Whether every float so far was an integer below 2^53, or infinite: then
-  /// no order of summation gives another result.
+  /// Returns true if every float so far was infinite or an integer of at most
+  /// 2^53: then every order of summation gives the same result.
   bool isExact() const { return exact; }
 
   bool isClose(Element a, Element b, mlir::Type elementType,
@@ -252,14 +255,14 @@ private:
   bool exact = true;
 };
 
-/// Doubles of which every result is off by up to `unit`, relative to itself.
-/// How far that moves what a program computes says how many digits mean
-/// anything there: see passes/Verify/Conditioning.h.
+/// Doubles in which every result has a relative error of up to `unit`. How far
+/// that moves a program's results says how many of their digits mean anything:
+/// see passes/Verify/Conditioning.h.
 ///
 /// The error is a random function of the value, drawn by the key, so that
-/// copies of a value stay copies. Integers stay as they are: positions in
-/// floats are compared with each other. Where results are rounded to their
-/// type, the error is at least that of a few such roundings.
+/// copies of a value stay equal. Floats that are integers stay exact, since
+/// positions in floats are compared with each other. If results are rounded to
+/// their type, the error is at least that of a few such roundings.
 class NoisyEvaluator : public DoubleEvaluator {
 public:
   NoisyEvaluator(uint64_t key, double unit, Rounding rounding = Rounding::None)
@@ -275,7 +278,7 @@ private:
   bool addsRoundings;
 };
 
-/// `value` to the nearest number of `type`, ties to even.
+/// Rounds `value` to the nearest number of `type`, ties to even.
 double roundToType(double value, mlir::FloatType type);
 
 } // namespace tp::interp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The ops of the `spmd` dialect, which know that there are several devices.
+// The ops of the `spmd` dialect, which involve several devices.
 
 #include "LockstepMachine.h"
 
@@ -13,7 +13,7 @@ using namespace tp;
 using namespace tp::interp;
 using namespace tp::spmd;
 
-/// The part of a sharding that the manual axes make.
+/// Restricts a sharding to the manual axes.
 static TensorSharding restrict(TensorSharding sharding,
                                ArrayRef<AxisRef> manual) {
   auto isFree = [&](const AxisRef &axis) { return !overlap(axis, manual); };
@@ -67,7 +67,7 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return runCollective(collective, frame);
 
-  // The rest stands among local values or in manual regions only.
+  // The remaining ops occur only among local values or in manual regions.
   const Mesh &mesh = *world.mesh;
   auto named = op->getAttrOfType<FlatSymbolRefAttr>("mesh");
   if (named && named.getValue() != mesh.name)
@@ -146,10 +146,10 @@ LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
   return results;
 }
 
-/// In a manual region, tensors are whole on the other axes, and a collective
-/// over those is an identity. On the manual ones, `in` and `out` tell how what
-/// a device holds lies among the others' parts; it need be no copy of anything
-/// along the axes that neither names.
+/// In a manual region, tensors are whole along the other axes, and a collective
+/// over those axes is an identity. Along the manual axes, `in` and `out` give
+/// the layout of the devices' parts. Along axes that neither names, devices
+/// need not hold copies.
 FailureOr<DeviceValues>
 LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
                                      Frame &frame) {
@@ -181,8 +181,8 @@ LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
 // Manual regions
 //===----------------------------------------------------------------------===//
 
-/// Among local values, what comes in and goes out must lie as the manual axes
-/// cut it: then the buffers are those of the region.
+/// Among local values, operands and results must have the layout that the
+/// manual axes require: then their buffers are those of the region.
 static LogicalResult checkManualType(ManualOp op, Type type,
                                      const Layout &layout) {
   auto local = cast<RankedTensorType>(type);
@@ -194,7 +194,7 @@ static LogicalResult checkManualType(ManualOp op, Type type,
                         << layout.sharding.str(*layout.mesh);
 }
 
-/// What devices have of an operand inside.
+/// The devices' parts of an operand inside the region.
 DeviceValues LockstepMachine::enterManual(const DeviceValues &operand,
                                           const Layout &layout,
                                           RankedTensorType type,
@@ -203,14 +203,15 @@ DeviceValues LockstepMachine::enterManual(const DeviceValues &operand,
     return distributor.scatter(operand.front(), layout, type, Padding::Garbage);
   if (world.isLocal())
     return operand;
-  // In another region, each device takes its part of what it has.
+  // Inside another region, each device takes its part of its own tensor.
   Layout whole{layout.mesh, TensorSharding::replicate(layout.shape.size()),
                layout.shape};
   return distributor.run(CollectiveKind::AllSlice, /*axes=*/{}, operand, whole,
                          layout, type);
 }
 
-/// What they, or all together, have outside of what they return.
+/// The value outside of a region that the devices' parts form: per device, or
+/// gathered from all of them.
 FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
                                                      unsigned result,
                                                      const DeviceValues &parts,
@@ -220,8 +221,8 @@ FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
     return parts;
   auto type = cast<RankedTensorType>(op->getResult(result).getType());
   DeviceValues outside(world.devices);
-  // In another region, each group of those that differ in this one's axes alone
-  // has a tensor of its own.
+  // Inside another region, each group of devices that differ only along this
+  // region's axes has its own tensor.
   SmallVector<SmallVector<int64_t>> groups;
   if (world.kind == World::Manual)
     groups = getGroups(*layout.mesh,
@@ -229,7 +230,7 @@ FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
   else
     groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, parts.size())));
   for (ArrayRef<int64_t> group : groups) {
-    // Those that are elsewhere have nothing to agree on.
+    // Devices that are elsewhere need not agree.
     ArrayRef<int64_t> makers =
         world.isHere(group.front()) ? group : group.take_front();
     auto whole =

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Cutting whole tensors for the devices, and putting them together.
+// Splits whole tensors for the devices, and puts them together again.
 
 #include "lib/Interpreter/Distribution.h"
 
@@ -98,7 +98,8 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
   }
   Type element = whole.getElementType();
   auto result = std::make_shared<DenseTensor>(whole);
-  // Who has written each element; the same pass finds copies that differ.
+  // Records which device has written each element; the same pass finds copies
+  // that differ.
   DenseTensor place(whole);
   for (int64_t i = 0; i < place.size(); ++i)
     place[i] = makeInteger(i);
@@ -109,7 +110,8 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
   for (int64_t device : writers) {
     const TensorValue &part = parts[device];
     BlockExtent block = layout.getBlock(device);
-    // The same copy, once of places and once of values, in equal order.
+    // Copy positions in the same way as values, so that both have the same
+    // order.
     DenseTensor where(part->getType());
     std::fill_n(where.data(), where.size(), makeInteger(-1));
     copyOverlap(place.data(), layout.shape, getWholeBlock(layout.shape),

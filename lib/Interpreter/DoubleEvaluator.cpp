@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Floats as doubles, for reference results.
+// Computes floats as doubles, for reference results.
 
 #include "lib/Interpreter/DenseEvaluator.h"
 #include "lib/Support/Random.h"
@@ -47,7 +47,7 @@ Element DoubleEvaluator::drawFloat(uint64_t number, int least, int greatest) {
 Element NoisyEvaluator::round(Element value, FloatType type) {
   double x = value.real;
   if (std::isfinite(x) && std::nearbyint(x) != x) {
-    // From -1 to 1.
+    // A random number from -1 to 1.
     double error =
         double(int64_t(scramble(scramble(key) ^ value.residue))) * 0x1p-63;
     double size = unit;
@@ -55,7 +55,7 @@ Element NoisyEvaluator::round(Element value, FloatType type) {
       const llvm::fltSemantics &format = type.getFloatSemantics();
       int digits = int(llvm::APFloat::semanticsPrecision(format));
       size = std::max(size, std::ldexp(1, 2 - digits));
-      // Kernels may take what is smaller than all normal numbers for 0.
+      // Kernels may flush subnormal numbers to 0.
       double least =
           llvm::APFloat::getSmallestNormalized(format).convertToDouble();
       if (error < 0 && std::abs(x) < least)
@@ -72,14 +72,14 @@ Element DoubleEvaluator::fromAPFloat(const llvm::APFloat &value) {
 
 Element DoubleEvaluator::fromInteger(int64_t value, bool isUnsigned,
                                      FloatType type) {
-  // Types below f32 are rounded from it, as XLA does.
+  // Types narrower than f32 are rounded from f32, as in XLA.
   if (rounding == Rounding::ToElementType && !type.isF64())
     return makeReal(isUnsigned ? float(uint64_t(value)) : float(value));
   return makeReal(isUnsigned ? double(uint64_t(value)) : double(value));
 }
 
 int64_t DoubleEvaluator::toInteger(Element value, IntegerType type) {
-  // This saturates, and makes 0 of a NaN.
+  // This saturates, and converts NaN to 0.
   llvm::APSInt integer(type.getWidth(), type.isUnsigned());
   bool isExact;
   llvm::APFloat(value.real)
@@ -169,7 +169,7 @@ Element DoubleEvaluator::binaryFloat(BinaryKind kind, Element lhs,
     return makeReal(a * b);
   case BinaryKind::Div:
     return makeReal(a / b);
-  // A NaN stays one.
+  // NaN is propagated.
   case BinaryKind::Max:
     return std::isnan(a) || a > b ? lhs : rhs;
   case BinaryKind::Min:

@@ -41,7 +41,7 @@ TensorValue DualEvaluator::move(const TensorValue &x, Function function) {
   return with(function(x), tangent ? function(tangent) : nullptr);
 }
 
-/// An element for each of `function(i)`.
+/// A tensor whose element i is `function(i)`.
 template <typename Function>
 static TensorValue generate(RankedTensorType type, Function function) {
   auto result = std::make_shared<DenseTensor>(type);
@@ -110,7 +110,7 @@ TensorValue DualEvaluator::unary(UnaryKind kind, TensorValue x, Type type) {
               }));
 }
 
-/// The derivatives of f(a, b) by a and by b.
+/// The derivatives of f(a, b) with respect to a and b.
 static std::pair<double, double> getSlopes(BinaryKind kind, double a,
                                            double b) {
   auto choose = [](bool first, bool second) {
@@ -157,7 +157,7 @@ TensorValue DualEvaluator::binary(BinaryKind kind, TensorValue a, TensorValue b,
   return with(y, generate(type, [&](int64_t i) {
                 auto [da, db] =
                     getSlopes(kind, toDense(a)[i].real, toDense(b)[i].real);
-                // A slope may be infinite where nothing moves.
+                // A slope may be infinite even if the operand has no tangent.
                 return (ta ? toDense(ta)[i].real * da : 0) +
                        (tb ? toDense(tb)[i].real * db : 0);
               }));
@@ -194,7 +194,8 @@ TensorValue DualEvaluator::contract(StringRef equation, TensorValue a,
   return with(y, tangent);
 }
 
-/// For each element of `shape`, the element of its reduction over `dims`.
+/// For each element of `shape`, the offset of the element that it goes to in a
+/// reduction over `dims`.
 static SmallVector<int64_t> getPlaces(ArrayRef<int64_t> shape,
                                       ArrayRef<int64_t> dims) {
   SmallVector<int64_t> strides(shape.size(), 0);
@@ -232,7 +233,7 @@ TensorValue DualEvaluator::reduce(ReductionKind kind, TensorValue x,
     }
     return with(y, result);
   }
-  // Elements that are equally large share the change.
+  // Elements that tie for the result share the change.
   SmallVector<int64_t> count(result->size(), 0);
   for (auto [i, to] : llvm::enumerate(places))
     if (toDense(x)[i].real == toDense(y)[to].real) {
@@ -362,8 +363,8 @@ TensorValue DualEvaluator::scatter(ScatterKind kind, TensorValue x,
   if (kind == ScatterKind::Add || kind == ScatterKind::Set)
     return with(y, put(kind, tx, tu));
   if (kind == ScatterKind::Mul) {
-    // The product of all factors but the zeros, the relative changes of these
-    // factors, the number of zeros and what the zeros change by.
+    // The product of all nonzero factors, the sum of their relative changes,
+    // the number of zeros, and the sum of the zeros' tangents.
     auto split = [&](const TensorValue &value, const TensorValue &tangent,
                      auto pick) {
       return generate(value->getType(), [&](int64_t i) {
@@ -390,7 +391,8 @@ TensorValue DualEvaluator::scatter(ScatterKind kind, TensorValue x,
                   return toDense(product)[i].real * by;
                 }));
   }
-  // Of the input and the updates, those that equal the result share the change.
+  // The elements of the input and the updates that equal the result share the
+  // change.
   TensorValue seen =
       plain.gather(y, indices, axis, batchDims, updates->getType());
   auto pick = [&](const TensorValue &value, const TensorValue &result,

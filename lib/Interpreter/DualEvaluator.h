@@ -1,19 +1,20 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Computes a program and its derivative along a direction at once:
+/// \file Computes a program together with its derivative along a direction, by
 /// differentiation in forward mode (Wengert, "A simple automatic derivative
-/// evaluation program", 1964), with a tensor of tangents beside each tensor.
+/// evaluation program", 1964): each tensor has a tensor of tangents.
 ///
 ///     DualEvaluator evaluator;
 ///     evaluator.setTangent(x, v);          // x + e v
 ///     auto y = Interpreter(evaluator).run(f, {x});
 ///     evaluator.getTangent(y[0]);          // e of f(x + e v)
 ///
-/// It shares nothing with what builds gradients (dialects/TP/ReverseMode.h), so
-/// that it can tell whether they are right: the tangent of a loss is the inner
-/// product of its gradient with the direction. Corners are as there, and what
-/// tp.stop_gradient gives has no tangent.
+/// It shares no code with the generation of gradients
+/// (dialects/TP/ReverseMode.h), so that it can check them: the tangent of a
+/// loss is the inner product of its gradient with the direction. At points
+/// without a derivative it uses the same conventions, and the result of
+/// tp.stop_gradient has no tangent.
 
 #ifndef TPOPT_INTERPRETER_DUALEVALUATOR_H
 #define TPOPT_INTERPRETER_DUALEVALUATOR_H
@@ -24,10 +25,10 @@
 
 namespace tp::interp {
 
-/// Floats are doubles, in every element type: nothing is rounded to it.
+/// Computes floats of every element type as doubles, without rounding.
 class DualEvaluator : public DoubleEvaluator {
 public:
-  /// The tangent of a float tensor, of its type; null is zero.
+  /// The tangent of a float tensor, which has the same type; null means zero.
   TensorValue getTangent(const TensorValue &x) const;
   void setTangent(const TensorValue &x, TensorValue tangent);
 
@@ -71,20 +72,22 @@ public:
                                            Type indices) override;
 
 private:
-  /// `value` with a tangent, if it is not null.
+  /// Gives `value` a tangent, if that is not null, and returns it.
   TensorValue with(TensorValue value, TensorValue tangent);
-  /// The tangent of `x`, zeros if there is none.
+  /// The tangent of `x`, or zeros if `x` has none.
   TensorValue getOrZero(const TensorValue &x) const;
   bool hasTangent(const TensorValue &x) const {
     return getTangent(x) != nullptr;
   }
-  /// For what is linear in `x` and takes nothing else that has a tangent.
+  /// For kernels that are linear in `x` and have no other operand with a
+  /// tangent.
   template <typename Function>
   TensorValue move(const TensorValue &x, Function function);
 
-  /// Computes values and tangents, each by itself.
+  /// Computes values and tangents separately.
   DoubleEvaluator plain;
-  /// By the tensor; it is held, so that no other one takes its address.
+  /// Tensors with their tangents, by the tensor's address. The tensor is kept
+  /// alive so that its address is not reused.
   llvm::DenseMap<const TensorData *, std::pair<TensorValue, TensorValue>>
       tangents;
 };

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Floats as residues, for proofs.
+// Computes floats as residues, for proofs.
 
 #include "lib/Interpreter/FieldEvaluator.h"
 
@@ -35,8 +35,9 @@ Element ResidueEvaluator<Field>::getGarbage(uint64_t salt,
   if (!isa<FloatType>(elementType))
     return DenseEvaluator::getGarbage(salt, elementType);
   uint64_t random = scramble(salt);
-  // The ends of the order win every maximum and minimum. NaN does, too, and is
-  // lost in comparisons. The rest is never from the stream of the data.
+  // The ends of the order win every maximum and minimum. NaN wins both, but is
+  // lost in comparisons. Other garbage is never from the random stream of the
+  // data.
   int64_t end = int64_t(Field::kPrime / 2) - int64_t(salt % 997);
   if (random & 1)
     return make(kNaN);
@@ -54,7 +55,7 @@ template <typename Field>
 Element ResidueEvaluator<Field>::fromAPFloat(const llvm::APFloat &value) {
   if (value.isNaN())
     return make(kNaN);
-  // Of a type without infinities the largest number is the end of its order.
+  // In a type without infinities, the largest number is the end of its order.
   bool isEnd = value.isLargest() &&
                !llvm::APFloat::semanticsHasInf(value.getSemantics());
   if (value.isInfinity() || isEnd)
@@ -88,7 +89,7 @@ uint64_t ResidueEvaluator<Field>::toBits(Element value, FloatType) {
 
 template <typename Field>
 Element ResidueEvaluator<Field>::fromBits(uint64_t bits, FloatType type) {
-  // A sign-extended integer and its bits are one value.
+  // A sign-extended integer and its bits must give the same value.
   uint64_t low = bits & (~uint64_t(0) >> (64 - type.getWidth()));
   return make(Field::draw(key + 102, low));
 }
@@ -171,7 +172,7 @@ template <typename Field>
 void ResidueEvaluator<Field>::binaryFloats(BinaryKind kind, const Element *a,
                                            const Element *b, Element *out,
                                            int64_t count) {
-  // Products are most of what is checked.
+  // Products are most of the work of a check, so they have a fast path.
   if (kind != BinaryKind::Mul)
     return DenseEvaluator::binaryFloats(kind, a, b, out, count);
   for (int64_t i = 0; i < count; ++i)

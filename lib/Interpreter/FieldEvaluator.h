@@ -3,41 +3,44 @@
 
 /// \file Floats as residues modulo 2^61 - 1: proofs without a tolerance.
 ///
-/// # What it is for
+/// # Purpose
 ///
-/// A program and its partition compute the same real numbers, in another order
-/// and on several devices. Doubles do not tell a sum in another order from a
-/// missing sum that happens to be small. In a prime field there is no rounding:
-/// whatever is equal by the rules of arithmetic is equal bit by bit, and
-/// whatever is not differs on random data, but for one draw in 10^17 or so.
+/// A program and its partition compute the same real numbers, but in a
+/// different order and on several devices. Doubles cannot tell a sum in another
+/// order from a missing addend that happens to be small. In a prime field there
+/// is no rounding: whatever is equal by the rules of arithmetic is equal bit by
+/// bit, and whatever is not equal differs on random data, except with a
+/// probability of about 10^-17.
 ///
 ///     FieldEvaluator whole(/*key=*/7), local(/*key=*/7);
 ///     TensorValue x = ..;                   // x.residue of every element
 ///     whole.binary(BinaryKind::Add, x, y, type);
 ///
-/// # What floats are
+/// # How floats behave
 ///
 /// * Sum, difference, product and quotient are those of the field; a quotient
-///   multiplies by the inverse. Finite constants are their exact value m * 2^e.
+///   multiplies by the inverse. A finite constant is its exact value m * 2^e.
 ///   Nothing is rounded, and converting between float types does nothing.
 /// * Every other function (exp, tanh, rsqrt, pow, ..) is a random function,
 ///   drawn by the key: equal arguments give equal results, and no other
-///   relation holds. An activation of a partial sum is not the partial sum of
-///   activations here, as it should be.
-/// * Maximum, minimum and comparisons go by the representatives next to zero,
+///   relation holds. So an activation of a partial sum differs from the partial
+///   sum of activations, as it should.
+/// * Maximum, minimum and comparisons use the representatives nearest to zero,
 ///   from -(p-1)/2 to (p-1)/2: a total order that has small integers where they
-///   belong. It is not the order of the reals, but one that is the same in both
+///   belong. It is not the order of the reals, but it is the same in both
 ///   programs, so that the maximum of maxima is the maximum.
-/// * Infinities and NaN stand beside the field. Finite + inf is inf, inf - inf
-///   and anything times inf are NaN, x / inf is 0 and x / 0 is NaN: any order
-///   of summation gives the same. exp(-inf) is 0. A type without infinities,
-///   f8E4M3FN, has its largest number in their place.
+/// * Infinities and NaN are additional values outside of the field. Finite +
+/// inf
+///   is inf, inf - inf and anything times inf are NaN, x / inf is 0 and x / 0
+///   is NaN: any order of summation gives the same. exp(-inf) is 0. In
+///   f8E4M3FN, a type without infinities, the largest number takes their place.
 /// * Integers are true integers, as in every evaluator. A float that is a small
-///   integer converts to it; any other converts to a random one below 8.
+///   integer converts to that integer; any other float converts to a random
+///   integer below 8.
 ///
-/// What this cannot see: rounding, and rewrites by rules that are not those of
-/// fields. One of these has numbers of its own, exp(a + b) = exp(a) exp(b): see
-/// PrimePair.h and PairEvaluator. See docs/rationale.md.
+/// This cannot check rounding, nor rewrites by rules that do not hold in all
+/// fields. For one such rule, exp(a + b) = exp(a) exp(b), there are special
+/// numbers: see PrimePair.h and PairEvaluator. See also docs/rationale.md.
 
 #ifndef TPOPT_INTERPRETER_FIELDEVALUATOR_H
 #define TPOPT_INTERPRETER_FIELDEVALUATOR_H
@@ -48,10 +51,11 @@
 
 namespace tp::interp {
 
-/// Floats as the numbers of `Field`, see PrimeField for what that must have.
+/// Computes floats as numbers of `Field`; PrimeField shows the members that it
+/// needs.
 template <typename Field> class ResidueEvaluator : public DenseEvaluator {
 public:
-  /// Evaluators of one key have the same random functions.
+  /// Evaluators with the same key have the same random functions.
   explicit ResidueEvaluator(uint64_t key = 1) : key(key) {}
 
   bool isClose(Element a, Element b, mlir::Type elementType,
@@ -83,7 +87,7 @@ protected:
                    int64_t k, int64_t n) override;
 
 private:
-  /// What is not in the field, behind it.
+  /// Values that are not in the field, numbered after those of the field.
   static constexpr uint64_t kMinusInfinity = Field::kEnd,
                             kInfinity = Field::kEnd + 1, kNaN = Field::kEnd + 2;
 
@@ -105,7 +109,7 @@ private:
 };
 
 using FieldEvaluator = ResidueEvaluator<PrimeField>;
-/// Knows that exp(a + b) is exp(a) exp(b), and errs more often.
+/// Obeys exp(a + b) = exp(a) exp(b), but misses errors more often.
 using PairEvaluator = ResidueEvaluator<PrimePair>;
 
 } // namespace tp::interp

@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Functions, blocks and control flow, on one device or on all in lockstep.
-// Where devices take different ways, each is gone by all, and those who have
-// not taken it keep what they had. The ops about devices are in Devices.cpp.
+// Functions, blocks and control flow, on one device or on all in lockstep. If
+// devices take different paths, all devices run every path, and those that have
+// not taken a path keep their old values. Ops that involve several devices are
+// in Devices.cpp.
 
 #include "LockstepMachine.h"
 
@@ -60,7 +61,7 @@ LogicalResult LockstepMachine::execute(Operation *op, Frame &frame) {
     return failure();
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))
     frame.values[result] = std::move(value);
-  // Devices that are elsewhere have nothing to show.
+  // Devices that took another path have no results to observe.
   if (frame.observed && options.observer && frame.world.present.empty())
     options.observer(op, frame.lookup(op->getResults()));
   return success();
@@ -101,7 +102,7 @@ LockstepMachine::Results LockstepMachine::evaluate(Operation *op,
   auto evaluated = cast<EvaluateOpInterface>(op);
   SmallVector<DeviceValues> operands = frame.lookup(op->getOperands());
   SmallVector<DeviceValues> results(op->getNumResults());
-  // Devices with the very same operands share the result.
+  // Devices with identical operands share the result.
   std::map<SmallVector<const TensorData *>, SmallVector<TensorValue>> known;
   for (int64_t device = 0; device < frame.world.devices; ++device) {
     SmallVector<TensorValue> inputs;
@@ -132,8 +133,8 @@ LockstepMachine::Results LockstepMachine::evaluateDecomposed(Operation *op,
                                                              Frame &frame) {
   std::unique_ptr<Decomposition> &body = decompositions[op];
   if (!body) {
-    // A copy of the op on block arguments, so that the program itself gets no
-    // new uses.
+    // Copy the op onto block arguments, so that the program itself gets no new
+    // uses.
     body = std::make_unique<Decomposition>();
     IRMapping mapping;
     for (Value operand : op->getOperands())
@@ -184,7 +185,7 @@ LockstepMachine::Results LockstepMachine::runFor(ForOp op, Frame &frame) {
   return carried;
 }
 
-/// Takes what the devices in `here` have from `from`.
+/// Overwrites the values of the devices in `here` with those in `from`.
 static void update(SmallVector<DeviceValues> &to, ArrayRef<DeviceValues> from,
                    const std::vector<bool> &here) {
   for (auto [own, other] : llvm::zip_equal(to, from))
@@ -255,7 +256,7 @@ LockstepMachine::Results LockstepMachine::runCall(func::CallOp op,
                                                   Frame &frame) {
   auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       op, op.getCalleeAttr());
-  // Any program deeper than this calls itself.
+  // A program with deeper calls is assumed to be recursive.
   constexpr unsigned kMaxDepth = 256;
   if (depth == kMaxDepth)
     return op.emitError() << prefix(ErrorCode::EndlessLoop)

@@ -1,20 +1,21 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Runs programs of the `tp` and `spmd` dialects, slowly and obviously
-/// right.
+/// \file Runs programs of the `tp` and `spmd` dialects: slow, but obviously
+/// correct.
 ///
 /// # Whole and local programs
 ///
-/// A function on ordinary tensor types is a **whole** program: one device,
-/// every tensor complete. Constraints, reshards, barriers and collectives on
-/// global types change nothing there.
+/// A function on ordinary tensor types is a **whole** program: there is one
+/// device, and every tensor is complete. Constraints, reshards, barriers and
+/// collectives on global types change nothing there.
 ///
 /// A function whose tensor types carry `#spmd.local` is a **local** program,
-/// what one device of the mesh runs. It is run on all devices in lockstep: each
-/// op on every device's buffers, then the next op. Collectives move data
-/// between the buffers, see Distribution.h. Functions of both kinds are called
-/// with whole tensors and give whole tensors, so their results can be compared:
+/// the one that each device of the mesh runs. It is run on all devices in
+/// lockstep: each op on every device's buffers, then the next op. Collectives
+/// move data between the buffers, see Distribution.h. Functions of both kinds
+/// are called with whole tensors and return whole tensors, so their results can
+/// be compared:
 ///
 ///     !block = tensor<2xf32, #spmd.local<@m, [{"x"}], global=[6]>>
 ///     func.func @whole(%x: tensor<6xf32>) -> tensor<6xf32>
@@ -24,26 +25,26 @@
 ///     Interpreter interpreter(evaluator);
 ///     auto a = interpreter.run(whole, x), b = interpreter.run(local, x);
 ///
-/// The body of a `spmd.manual` of a whole program is run in lockstep, too.
+/// The body of a `spmd.manual` in a whole program is also run in lockstep.
 ///
-/// # What an op means
+/// # The meaning of ops
 ///
-/// An op says so itself, through EvaluateOpInterface; an op without it is
-/// evaluated through its decomposition. Loops and branches are run here.
-/// Devices may take different ways, as by their own number in `spmd.manual`;
-/// those that meet in a collective must have taken the same, or they would hang
-/// there.
+/// An op defines its meaning through EvaluateOpInterface; an op without that
+/// interface is evaluated through its decomposition. Loops and branches are run
+/// here. Devices may take different paths, for example depending on their
+/// number in `spmd.manual`. Devices that meet in a collective must have taken
+/// the same path, or they would hang there.
 ///
 /// # Padding
 ///
-/// Arguments arrive with zeros in their padding, except for those with
+/// Arguments arrive with zeros in their padding, except for arguments with
 /// `tp.donated`: their buffers have been used before and hold garbage there.
 ///
 /// # Errors
 ///
-/// Everything a program can do wrong is an error at the op, with a code from
-/// 0700 on. Programs that are too large for this machine or do not end are
-/// errors, too: see the options.
+/// Everything that a program can do wrong is an error at the op, with a code
+/// from 0700 on. Programs that are too large for this machine or do not
+/// terminate are also errors: see the options.
 
 #ifndef TPOPT_INTERPRETER_INTERPRETER_H
 #define TPOPT_INTERPRETER_INTERPRETER_H
@@ -57,14 +58,15 @@
 namespace tp::interp {
 
 struct InterpreterOptions {
-  /// After so many iterations a loop is taken to be endless.
+  /// After this many iterations a loop is assumed to be endless.
   int64_t maxIterations = 1 << 20;
   int64_t maxDevices = 4096;
-  /// Elements of a tensor, summed over devices, above which it is not tried.
+  /// The largest number of elements of a tensor, summed over devices, that is
+  /// interpreted.
   int64_t maxElements = int64_t(1) << 28;
-  /// How much copies of one value may differ between devices.
+  /// The most that copies of one value may differ between devices.
   double tolerance = 0;
-  /// Picks what padding holds that nobody has written.
+  /// Selects the contents of padding that no op has written.
   uint64_t garbage = 0;
   /// Called with the operands of every op of the program, before it is run.
   std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)>
@@ -74,15 +76,15 @@ struct InterpreterOptions {
   std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)> observer;
 };
 
-/// How a value of a `#spmd.local` type lies on its mesh. The type must have
-/// been found right by Program::analyze.
+/// The layout of a value of a `#spmd.local` type on its mesh. The type must
+/// have been checked by Program::analyze.
 Layout getLayout(mlir::RankedTensorType local, const Mesh &mesh);
 
-/// A function, as the interpreter sees it.
+/// A function in the interpreter's view.
 class Program {
 public:
-  /// Checks the function's types and finds its mesh. Fails, with the reason
-  /// emitted, if they are no tensors, or local ones that do not fit together.
+  /// Checks the function's types and finds its mesh. Emits an error and fails
+  /// if they are not tensors, or are local types that do not fit together.
   static mlir::FailureOr<Program> analyze(mlir::func::FuncOp function);
 
   mlir::func::FuncOp getFunction() const { return function; }
@@ -90,7 +92,7 @@ public:
   int64_t getNumDevices() const { return mesh ? mesh->getNumDevices() : 1; }
   /// The mesh of a local program.
   const Mesh *getMesh() const { return mesh.get(); }
-  /// The whole tensor that `type` is, or is a part of.
+  /// The type of the whole tensor that `type` is or is a part of.
   static mlir::RankedTensorType getWholeType(mlir::Type type);
 
 private:
@@ -98,8 +100,8 @@ private:
   std::shared_ptr<const Mesh> mesh;
 };
 
-/// Whether the whole arguments of a program are within the limits, so that they
-/// can be made. If not, emits the reason.
+/// Checks that the whole arguments of a program are within the limits, so that
+/// they can be made. If not, emits the reason.
 mlir::LogicalResult checkArguments(const Program &program,
                                    const InterpreterOptions &options);
 
@@ -119,7 +121,7 @@ public:
   runOnDevices(const Program &program, llvm::ArrayRef<DeviceValues> arguments);
 
   /// Puts a value together from the buffers that an observer sees. None if
-  /// devices do not agree.
+  /// devices do not agree on it.
   std::optional<TensorValue> gather(const Program &program, mlir::Type type,
                                     llvm::ArrayRef<TensorValue> parts);
 

@@ -17,7 +17,7 @@
 
 namespace tp::interp {
 
-/// Whether `type` is a tensor of a size that is interpreted on that many
+/// Checks that `type` is a tensor whose size is within the limits on that many
 /// devices. If not, emits the reason at `op`.
 mlir::LogicalResult checkSize(mlir::Operation *op, mlir::Type type,
                               int64_t devices,
@@ -34,9 +34,9 @@ struct World {
   int64_t devices = 1;
   Kind kind = Whole;
   AxisList manualAxes = {};
-  /// Which devices are here, where others have taken another branch or have
-  /// left the loop; empty if all are. What is computed for those that are not
-  /// is dropped.
+  /// The devices that are here, if others have taken another branch or have
+  /// left the loop; empty if all are here. Values computed for devices that are
+  /// not here are dropped.
   std::vector<bool> present = {};
 
   bool isLocal() const { return kind == Local; }
@@ -55,18 +55,20 @@ struct Frame {
 
   World world;
   llvm::DenseMap<mlir::Value, DeviceValues> values;
-  /// Whether these are ops of the program, not of a decomposition.
+  /// True if the ops are those of the program, not of a decomposition.
   bool observed = false;
 };
 
-/// An op's meaning in simpler ones, over block arguments for its operands.
+/// An op's decomposition into simpler ops, with block arguments for its
+/// operands.
 struct Decomposition {
   mlir::Block block;
   mlir::Operation *copy = nullptr; ///< The op itself; not to be executed.
   llvm::SmallVector<mlir::Value> results;
 };
 
-/// Every run*() gives the results of an op on every device, or emits an error.
+/// Every run*() returns the results of an op on every device, or emits an
+/// error.
 class LockstepMachine {
 public:
   using Results = mlir::FailureOr<llvm::SmallVector<DeviceValues>>;
@@ -92,8 +94,8 @@ private:
   Results runFor(ForOp op, Frame &frame);
   Results runWhile(WhileOp op, Frame &frame);
   Results runCase(CaseOp op, Frame &frame);
-  /// Whether devices that wait for one another in `op`, in groups along `axes`,
-  /// are all here or all elsewhere.
+  /// Checks that the devices of each group along `axes`, which wait for one
+  /// another in `op`, are either all here or all elsewhere.
   mlir::LogicalResult checkMeeting(mlir::Operation *op,
                                    llvm::ArrayRef<AxisRef> axes,
                                    const World &world);
@@ -116,7 +118,7 @@ private:
 
 public:
   Distributor distributor;
-  int64_t mostIterations = 0; ///< Of any loop so far.
+  int64_t mostIterations = 0; ///< The most of any loop so far.
 
 private:
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Decomposition>>

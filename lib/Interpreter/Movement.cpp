@@ -33,7 +33,7 @@ std::string tp::interp::printIndex(int64_t offset, Sizes shape) {
 void tp::interp::copyStrided(Sizes sizes, const Element *from,
                              Sizes fromStrides, Element *to, Sizes toStrides) {
   if (llvm::is_contained(sizes, 0))
-    return; // there may be no pointers to step from
+    return; // empty tensors may have null pointers
   if (sizes.empty()) {
     *to = *from;
     return;
@@ -52,7 +52,7 @@ static std::shared_ptr<DenseTensor> allocate(RankedTensorType type) {
   return std::make_shared<DenseTensor>(type);
 }
 
-/// Where the element at `index` stands.
+/// The offset of the element at `index`.
 static int64_t getOffset(Sizes index, Sizes strides) {
   return std::inner_product(index.begin(), index.end(), strides.begin(),
                             int64_t(0));
@@ -102,7 +102,7 @@ TensorValue DenseEvaluator::slice(TensorValue x, Sizes starts, Sizes strides,
                                   Type type) {
   auto result = allocate(type);
   if (result->size() == 0)
-    return result; // there may be no pointers to step from
+    return result; // empty tensors may have null pointers
   SmallVector<int64_t> from = getStrides(x->getShape());
   const Element *first = toDense(x).data() + getOffset(starts, from);
   for (auto [stride, step] : llvm::zip_equal(from, strides))
@@ -148,7 +148,7 @@ TensorValue DenseEvaluator::window(TensorValue x, Sizes dims, Sizes starts,
                                    Sizes strides, Sizes dilations, Type type) {
   auto result = allocate(type);
   if (result->size() == 0)
-    return result; // there may be no pointers to step from
+    return result; // empty tensors may have null pointers
   SmallVector<int64_t> from = getStrides(x->getShape()), steps;
   int64_t first = 0;
   size_t i = 0;
@@ -168,11 +168,11 @@ TensorValue DenseEvaluator::window(TensorValue x, Sizes dims, Sizes starts,
 }
 
 //===----------------------------------------------------------------------===//
-// Places that values decide
+// Positions that depend on values
 //===----------------------------------------------------------------------===//
 
-/// The reading of a gather: x is [batch, outer, axis, inner], the indices are
-/// [batch, count], and what is gathered is [batch, outer, count, inner].
+/// The dimensions of a gather: x is [batch, outer, axis, inner], the indices
+/// are [batch, count], and the result is [batch, outer, count, inner].
 namespace {
 struct GatherShape {
   int64_t batch, outer, axis, inner, count;
@@ -184,12 +184,13 @@ struct GatherShape {
         count(getProduct(indices.drop_front(batchDims))) {}
 
   /// Calls `apply(xOffset, gatheredOffset)` for rows of `inner` elements, in
-  /// row-major order of the indices; xOffset is -1 for an index outside.
+  /// row-major order of the indices; xOffset is -1 for an out-of-range index.
   template <typename Fn> void forEachRow(const DenseTensor &indices, Fn apply) {
     for (int64_t b = 0; b < batch; ++b)
       for (int64_t i = 0; i < count; ++i) {
         int64_t index = indices[b * count + i].integer;
-        // A ui64 above 2^63 is negative here, and outside either way.
+        // A ui64 above 2^63 is negative here, and thus out of range as it
+        // should be.
         bool inside = index >= 0 && index < axis;
         for (int64_t o = 0; o < outer; ++o)
           apply(inside ? ((b * outer + o) * axis + index) * inner : -1,
@@ -203,7 +204,7 @@ TensorValue DenseEvaluator::gather(TensorValue x, TensorValue indices,
                                    unsigned axis, unsigned batchDims,
                                    Type type) {
   auto result = allocate(type);
-  // Zero in every number system: floats may not have all bits clear.
+  // Use each number system's zero, whose bits need not all be clear.
   Element zero = getIdentity(ReduceKind::Sum, type.getElementType());
   GatherShape shape(x->getShape(), indices->getShape(), axis, batchDims);
   shape.forEachRow(toDense(indices), [&](int64_t from, int64_t to) {
@@ -249,7 +250,7 @@ TensorValue DenseEvaluator::scatter(ScatterKind kind, TensorValue x,
   return result;
 }
 
-/// Start indices moved so that a part of shape `part` lies inside `whole`.
+/// Clamps start indices so that a part of shape `part` is inside `whole`.
 static SmallVector<int64_t> clampStarts(ArrayRef<TensorValue> starts,
                                         Sizes whole, Sizes part) {
   SmallVector<int64_t> clamped;
@@ -296,7 +297,7 @@ DenseEvaluator::sort(TensorValue x, unsigned dim, bool descending, Type values,
       auto at = [&](int64_t place) {
         return toDense(x)[first + place * inner];
       };
-      // What is not a number stands above all numbers.
+      // NaN is ordered above all numbers.
       auto isLess = [&](Element a, Element b) {
         if (std::optional<int> order = orderOf(a, b, element))
           return *order < 0;

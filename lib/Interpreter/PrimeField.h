@@ -4,18 +4,19 @@
 /// \file Arithmetic modulo the Mersenne prime p = 2^61 - 1.
 ///
 /// In a field, sums and products are exact and may be taken in any order, and
-/// every number but zero divides. Two expressions that are equal by the rules
-/// of arithmetic are equal here bit by bit; two polynomials of degree d that
-/// are not equal agree at a random point with probability d / p at most
-/// (Schwartz and Zippel). That is what a check without a tolerance needs.
+/// every number but zero has an inverse. Two expressions that are equal by the
+/// rules of arithmetic are equal here bit by bit; two different polynomials of
+/// degree d agree at a random point with probability d / p at most (Schwartz
+/// and Zippel). A check without a tolerance needs exactly that.
 ///
 ///     uint64_t third = PrimeField::inverse(3);
 ///     PrimeField::multiply(third, 3);                 // 1
 ///     PrimeField::toSigned(PrimeField::subtract(2, 5)); // -3
 ///
-/// The prime is of a form that makes reduction a shift and an addition: 2^61 is
-/// 1. So every power of two is a rotation, and a floating-point number m * 2^e
-/// is one residue, exactly. Numbers are kept in [0, p); nothing here fails.
+/// The form of the prime makes reduction a shift and an addition, since 2^61 is
+/// congruent to 1. So multiplying by a power of two is a rotation, and a
+/// floating-point number m * 2^e is exactly one residue. Numbers are kept in
+/// [0, p); nothing here fails.
 
 #ifndef TPOPT_INTERPRETER_PRIMEFIELD_H
 #define TPOPT_INTERPRETER_PRIMEFIELD_H
@@ -29,14 +30,15 @@ namespace tp::interp {
 struct PrimeField {
   static constexpr uint64_t kPrime = (uint64_t(1) << 61) - 1;
 
-  /// Numbers are below it.
+  /// All numbers are below this.
   static constexpr uint64_t kEnd = kPrime;
-  /// Integers that numbers may stand for: larger ones are taken for random.
+  /// The largest integer that a number may stand for: larger numbers are
+  /// treated as random.
   static constexpr int64_t kLargestInteger = int64_t(1) << 40;
 
   __extension__ using Wide = unsigned __int128;
 
-  /// Any number below 2^122 to its residue.
+  /// The residue of any number below 2^122.
   static constexpr uint64_t reduce(Wide value) {
     uint64_t sum = uint64_t(value & kPrime) + uint64_t(value >> 61);
     sum = (sum & kPrime) + (sum >> 61);
@@ -64,7 +66,7 @@ struct PrimeField {
     }
     return result;
   }
-  /// What times `a` is 1 (Fermat); 0 for 0.
+  /// The inverse of `a` (Fermat); 0 for 0.
   static constexpr uint64_t inverse(uint64_t a) { return power(a, kPrime - 2); }
 
   static constexpr uint64_t fromUnsigned(uint64_t value) {
@@ -73,7 +75,7 @@ struct PrimeField {
   static constexpr uint64_t fromSigned(int64_t value) {
     return value < 0 ? negate(reduce(-uint64_t(value))) : reduce(value);
   }
-  /// The number next to zero that has this residue: from -(p-1)/2 to (p-1)/2.
+  /// The number nearest to zero with this residue: from -(p-1)/2 to (p-1)/2.
   static constexpr int64_t toSigned(uint64_t a) {
     return a > kPrime / 2 ? -int64_t(kPrime - a) : int64_t(a);
   }
@@ -85,7 +87,7 @@ struct PrimeField {
 
   static constexpr bool isZero(uint64_t a) { return a == 0; }
   static constexpr bool isEqual(uint64_t a, uint64_t b) { return a == b; }
-  /// Nothing but a function here.
+  /// In this field, exp is just a random function.
   static constexpr uint64_t exp(uint64_t key, uint64_t a) {
     return draw(key, a);
   }

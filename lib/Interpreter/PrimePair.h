@@ -4,23 +4,23 @@
 /// \file Numbers for which exp(a + b) = exp(a) exp(b), exactly.
 ///
 /// A softmax in parts (online softmax, flash attention, ring attention) scales
-/// what it has by exp(old maximum - new maximum). That is right by a rule which
-/// no random function obeys. It holds for exp(x) = g^x, where exponents are
-/// counted modulo the order q of g: so a number is a pair, its residue modulo
-/// p and the one modulo q, with q dividing p - 1 (the representation of Mirage,
-/// OSDI 2025).
+/// its partial result by exp(old maximum - new maximum). That is right by a
+/// rule that no random function obeys. The rule holds for exp(x) = g^x, where
+/// exponents are counted modulo the order q of g. So a number is a pair of its
+/// residues modulo p and modulo q, with q dividing p - 1 (the representation of
+/// Mirage, OSDI 2025).
 ///
 ///     uint64_t x = PrimePair::fromSigned(3), y = PrimePair::fromSigned(-1);
 ///     PrimePair::multiply(PrimePair::exp(0, x), PrimePair::exp(0, y));
 ///     PrimePair::exp(0, PrimePair::add(x, y)); // the same modulo p
 ///
-/// Modulo q, a power of g is nothing in particular: it is open there, and so is
-/// what is computed from it. Open numbers are told apart modulo p alone, and
-/// their exp is a random function again.
+/// A power of g has no meaningful residue modulo q: that residue is open, and
+/// so is that of any number computed from it. Open numbers are compared modulo
+/// p alone, and their exp is a random function again.
 ///
-/// Both primes fit half a word: q = 2^31 - 105 and p = 2 q + 1. So an equation
-/// of degree d that does not hold passes with probability d / 2^32 or so;
-/// whoever needs less takes several keys. Nothing here fails.
+/// Both primes fit into half a word: q = 2^31 - 105 and p = 2 q + 1. So an
+/// equation of degree d that does not hold passes with probability d / 2^32 or
+/// so; for a lower probability, use several keys. Nothing here fails.
 
 #ifndef TPOPT_INTERPRETER_PRIMEPAIR_H
 #define TPOPT_INTERPRETER_PRIMEPAIR_H
@@ -34,9 +34,10 @@ namespace tp::interp {
 struct PrimePair {
   static constexpr uint64_t kOrder = (uint64_t(1) << 31) - 105;
   static constexpr uint64_t kPrime = 2 * kOrder + 1;
-  /// Numbers are below it.
+  /// All numbers are below this.
   static constexpr uint64_t kEnd = kPrime << 32;
-  /// Integers that numbers may stand for: larger ones are taken for random.
+  /// The largest integer that a number may stand for: larger numbers are
+  /// treated as random.
   static constexpr int64_t kLargestInteger = int64_t(1) << 20;
 
   static constexpr uint64_t add(uint64_t a, uint64_t b) {
@@ -52,12 +53,13 @@ struct PrimePair {
   static constexpr uint64_t multiply(uint64_t a, uint64_t b) {
     uint64_t exponent = kOpen;
     if (a == 0 || b == 0)
-      exponent = 0; // of any number
+      exponent = 0; // 0 times any number
     else if (!isOpen(a) && !isOpen(b))
       exponent = getExponent(a) * getExponent(b) % kOrder;
     return make(getBase(a) * getBase(b) % kPrime, exponent);
   }
-  /// What times `a` is 1 (Fermat). Open where `a` is 0 modulo q alone.
+  /// The inverse of `a` (Fermat). Open modulo q if `a` is open, or is 0 modulo
+  /// q.
   static constexpr uint64_t inverse(uint64_t a) {
     return make(power(getBase(a), kPrime - 2, kPrime),
                 isOpen(a) || getExponent(a) == 0
@@ -72,7 +74,7 @@ struct PrimePair {
     return value < 0 ? negate(fromUnsigned(-uint64_t(value)))
                      : fromUnsigned(value);
   }
-  /// The number next to zero that has this residue modulo p.
+  /// The number nearest to zero with this residue modulo p.
   static constexpr int64_t toSigned(uint64_t a) {
     uint64_t base = getBase(a);
     return base > kPrime / 2 ? -int64_t(kPrime - base) : int64_t(base);
@@ -92,7 +94,7 @@ struct PrimePair {
   static constexpr bool isEqual(uint64_t a, uint64_t b) {
     return getBase(a) == getBase(b) && (isOpen(a) || isOpen(b) || a == b);
   }
-  /// g^a, open.
+  /// g^a, which is open modulo q.
   static constexpr uint64_t exp(uint64_t key, uint64_t a) {
     return isOpen(a) ? draw(key, a)
                      : make(power(kGenerator, getExponent(a), kPrime), kOpen);

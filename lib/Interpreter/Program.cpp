@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the types of a function say about how it is to be run.
+// Determines from the types of a function how to run it.
 
 #include "lib/Interpreter/Interpreter.h"
 

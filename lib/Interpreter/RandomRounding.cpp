@@ -16,12 +16,12 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::interp;
 
-/// Bits of the fraction, the one that is not stored among them.
+/// The number of significand bits, including the implicit one.
 static int getPrecision(FloatType type) {
   return int(llvm::APFloat::semanticsPrecision(type.getFloatSemantics()));
 }
 
-/// log2, rounded down; least for 0.
+/// log2 of a magnitude, rounded down; the lowest result is that for 0.
 static int getExponent(double value) {
   return int(llvm::bit_cast<uint64_t>(value) >> 52 & 0x7ff) - 1023;
 }
@@ -36,7 +36,8 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   if (x == 0 || !std::isfinite(x))
     return value;
   if (type.isF64()) {
-    // What a double loses is not known. A value of few digits was likely exact.
+    // The rounding error of a double is not known. A value of few digits was
+    // likely exact.
     bool isShort = (llvm::bit_cast<uint64_t>(x) & 0x3ffffff) == 0;
     double error = (2 * drawFraction(x) - 1) * 0x1p-53;
     return makeReal(isShort ? x : x + x * error);
@@ -47,7 +48,7 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   double spacing = std::ldexp(1.0, exponent - getPrecision(type) + 1);
   double steps = x / spacing, down = std::floor(steps);
   double rounded = (steps - down > drawFraction(x) ? down + 1 : down) * spacing;
-  // What is too large goes where rounding to the nearest puts it.
+  // Values that are too large go where rounding to the nearest puts them.
   bool mayOverflow =
       exponent >= int(llvm::APFloat::semanticsMaxExponent(semantics));
   return makeReal(mayOverflow ? roundToType(rounded, type) : rounded);
@@ -59,7 +60,7 @@ TensorValue RandomRoundingEvaluator::convert(TensorValue x, Type type) {
   if (!to)
     return result;
   for (Element &element : result->getElements()) {
-    // Of another random number than the direction.
+    // Use a random number that is independent of the rounding direction.
     bool isRandom = drawFraction(-element.real) < 1.0 / 16;
     element =
         isRandom ? round(element, to) : makeReal(roundToType(element.real, to));
@@ -78,7 +79,8 @@ TensorValue RandomRoundingEvaluator::finishSum(TensorValue sum,
                                                TensorValue magnitudes,
                                                int64_t terms) {
   auto type = cast<FloatType>(sum->getType().getElementType());
-  // Narrow floats are added up in f32, and devices' parts in the type itself.
+  // Narrow floats are added up in f32, but devices' parts are added in the type
+  // itself.
   double inOrder = type.isF64() ? 0x1p-53 : 0x1p-24;
   double inParts = std::ldexp(1.0, -getPrecision(type)) /
                    std::sqrt(double(std::max<int64_t>(terms, 1)));

@@ -13,13 +13,14 @@ using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// Operands first, then results, as in a rule.
+/// Numbered as in a rule: operands first, then results.
 static Value getTensor(Operation *op, unsigned i) {
   return i < op->getNumOperands() ? op->getOperand(i)
                                   : op->getResult(i - op->getNumOperands());
 }
 
-/// The axes on each factor of `op`, for all its tensors with a sharding.
+/// The axes on each factor of `op`, according to all its tensors with a
+/// sharding.
 static SmallVector<AxisList> projectTensors(ShardingRuleOpInterface op,
                                             ShardingTable &table) {
   SmallVector<AxisList> factors;
@@ -45,7 +46,7 @@ tp::plan::collectAtoms(Operation *root, ShardingTable &table, bool allAxes) {
     attribute.walk([&](AxisRefAttr ref) { addAxes(resolveAxes(ref, mesh)); });
   };
   addAttribute(root->getAttrDictionary());
-  // Layers repeat, so most ops have nothing new to say.
+  // Layers repeat, so most ops add nothing new.
   llvm::DenseMap<Operation *, uintptr_t, StructureInfo> structures;
   std::set<std::vector<const void *>> seen;
   root->walk([&](Operation *op) {
@@ -75,8 +76,8 @@ tp::plan::collectAtoms(Operation *root, ShardingTable &table, bool allAxes) {
     cuts[axis].insert(mesh.axes[axis].size);
     int64_t last = 1;
     for (int64_t cut : cuts[axis]) {
-      // Parts that do not divide each other cannot both be cut; the finer
-      // pieces of the first serve.
+      // If two parts do not divide each other, no tensor can be sharded along
+      // both; the finer pieces of the first are enough.
       if (cut == last || cut % last != 0)
         continue;
       atoms.push_back({axis, last, cut / last});

@@ -8,13 +8,13 @@
 
 namespace tp::plan {
 
-/// The parts of mesh axes that all layouts are made of. An axis is divided at
-/// every place where a sharding of `root` divides it, or where a dimension of
-/// several factors would: where `x` is larger than the heads of a dimension of
+/// The parts of mesh axes that all layouts are made of. An axis is divided
+/// wherever a sharding of `root` divides it, or where a dimension of several
+/// factors would: if `x` is larger than the number of heads in a dimension of
 /// heads and features, a part of it shards the features.
 ///
-/// Axes that nothing in `root` uses are left out unless `allAxes`: nobody has
-/// asked for them. A manual region has its free axes alone.
+/// Unless `allAxes`, axes that nothing in `root` uses are left out, as the user
+/// has not asked for them. A manual region only has its free axes.
 llvm::SmallVector<AxisRef> collectAtoms(mlir::Operation *root,
                                         ShardingTable &table, bool allAxes);
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reads the choices of a program, and which values join them.
+// Reads the choices of a program and the values that connect them.
 
 #include "PlanGraph.h"
 
@@ -17,9 +17,10 @@ using namespace tp::cost;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// The value that stands for all values that share the layout of `value`: the
+/// The value that represents all values that share the layout of `value`: the
 /// result of a loop or conditional, or an argument of a manual region. Null if
-/// there is none. A result of a manual region has the layout that it says.
+/// there is none. The layout of a manual region's result is given by the
+/// region.
 static Value getCarrier(Value value) {
   std::optional<Channel> channel = getChannel(value);
   if (!channel || (channel->op.isBorder() && isa<OpResult>(value)))
@@ -27,8 +28,8 @@ static Value getCarrier(Value value) {
   return channel->getOwner();
 }
 
-/// The same for what a value becomes. An operand of a manual region is needed
-/// in the layout that the region says.
+/// The same for the value that a use becomes. A manual region determines the
+/// layouts of its operands.
 static Value getCarrier(OpOperand &use) {
   std::optional<Channel> channel = getChannel(use);
   if (!channel || (channel->op.isBorder() && channel->op == use.getOwner()))
@@ -36,7 +37,7 @@ static Value getCarrier(OpOperand &use) {
   return channel->getOwner();
 }
 
-/// Whether all that `op` does is to say something about its operand.
+/// Returns true if `op` only annotates its operand.
 static bool passesOn(Operation *op) { return isa<ConstraintOp, BarrierOp>(op); }
 
 static bool hasStrategies(Operation *op) {
@@ -45,9 +46,9 @@ static bool hasStrategies(Operation *op) {
 
 namespace {
 
-/// A value that enters or leaves the manual region: the argument or result
-/// that stands for it, its type inside, and its shardings inside and, as
-/// propagation has left it, outside.
+/// A value that enters or leaves the manual region: the argument or result that
+/// represents it, its type inside, its sharding inside, and its sharding
+/// outside as propagation has left it.
 struct Border {
   Value carrier;
   RankedTensorType type;
@@ -64,8 +65,8 @@ public:
 
   PlanGraph run() {
     graph.numPoints = view.getNumPoints();
-    // Which values may be partial: what a loop carries may be what its body
-    // makes, so the kinds grow to a fixpoint.
+    // Find the values that may be partial. A loop may carry values that its
+    // body computes, so the kinds grow to a fixpoint.
     while (enumerate()) {
     }
     findInPlace();
@@ -83,8 +84,8 @@ public:
   }
 
 private:
-  /// One round over the ops in program order; returns whether loops carry kinds
-  /// that it did not know of.
+  /// One round over the ops in program order. Returns true if loops turn out to
+  /// carry kinds that were not known yet.
   bool enumerate() {
     bool grew = false;
     auto getKinds = [&](Value operand) {
@@ -131,7 +132,7 @@ private:
     return graph.carriers[carrier] = addChoice(options, times);
   }
 
-  /// How often an op, or a copy of a value beside it, runs.
+  /// The number of times that an op, or a copy of a value next to it, runs.
   double getTimes(Operation *op) const {
     return getExpectedTimes(view.getAnchor(op));
   }
@@ -144,7 +145,7 @@ private:
                : getExpectedTimes(value.getParentBlock()->getTerminator());
   }
 
-  /// Adds a tensor that `producer` makes, held from point `begin` on.
+  /// Adds a tensor that `producer` computes, held from point `begin` on.
   PlanValue *addValue(Value value, Port producer, unsigned begin) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
@@ -212,8 +213,8 @@ private:
       value->storage = PlanValue::Persistent;
   }
 
-  /// What the user has said of a free argument: at the argument, or at the
-  /// result that overwrites it.
+  /// The user's annotation of a free argument: on the argument itself, or on
+  /// the result that overwrites it.
   const TensorSharding *getAnnotation(BlockArgument arg) {
     if (const TensorSharding *sharding = space.table.lookup(arg))
       return sharding;
@@ -285,7 +286,7 @@ private:
   }
 
   /// Adds the choice of each result's layout. A result that overwrites an
-  /// argument shares the argument's, unless both are annotated.
+  /// argument shares its choice, unless both are annotated.
   void addResults() {
     for (BlockArgument arg : function.getArguments())
       if (auto donated = function.getArgAttrOfType<IntegerAttr>(
@@ -398,7 +399,7 @@ private:
         return resolve(sharding);
       return space.getReplicated(rank);
     }
-    // A scalar that all devices must know.
+    // All devices must know this scalar.
     if (isDecision(use))
       return space.getReplicated(rank);
     return space.getNumber(use.get());
@@ -412,8 +413,8 @@ private:
 
   SearchSpace &space;
   const ProgramView &view;
-  ManualOp manual;              ///< The root, if it is one.
-  FunctionOpInterface function; ///< Likewise.
+  ManualOp manual;              ///< The root, if it is a manual region.
+  FunctionOpInterface function; ///< The root, if it is a function.
   bool freeArguments;
   PlanGraph graph;
   llvm::DenseMap<Operation *, const StrategySet *> strategies;

@@ -35,12 +35,12 @@ public:
   }
 
 private:
-  /// Those for the uses from the last cut to the next.
+  /// Makes the copies for the uses from the last cut to the next.
   void makeCopies(unsigned cut) {
     firstUse = lastUse;
     lastUse = cut;
     collectLayouts();
-    // By place in `layouts`.
+    // The number of the copy for each entry of `layouts`.
     llvm::SmallVector<int, 4> numbers(layouts.size(), -1);
     numbers[0] = 0;
     if (layouts.size() > 1)
@@ -51,13 +51,14 @@ private:
       unsigned number = numbers[getPlace(needed[use])];
       unsigned moment = getMoment(value.needs[use].end);
       copies[number].end = std::max(copies[number].end, moment);
-      // Not in a region of the user, whose points come after its own.
+      // Not a point in a region of the user: these come after the user's own
+      // point.
       lastMoments[number] =
           std::max(lastMoments[number], 2 * value.needs[use].after - 1);
     }
   }
 
-  /// Those that some op needs before those that are only passed on.
+  /// Layouts that some op needs come before those that are only passed on.
   void collectLayouts() {
     layouts.assign(1, copies.front().layout);
     auto add = [&](bool isPassedOn) {
@@ -93,8 +94,8 @@ private:
     }
   }
 
-  /// Makes a copy before the first use of any that is not made yet, since later
-  /// copies may be made from this one.
+  /// Adds a copy before the first use of any layout that is not made yet, since
+  /// later copies may be made from this one.
   void add(unsigned layout, unsigned source, llvm::ArrayRef<unsigned> parents,
            llvm::ArrayRef<int> numbers) {
     Copy copy;
@@ -121,8 +122,7 @@ private:
     lastMoments.push_back(copy.begin);
   }
 
-  /// If nothing but a smaller copy needs its source any more, then the copy is
-  /// made at once.
+  /// If only a smaller copy still needs its source, makes the copy at once.
   void freeEarly() {
     for (unsigned number = 1; number < copies.size(); ++number) {
       Copy &copy = copies[number], &source = copies[copy.source];
@@ -139,8 +139,8 @@ private:
     }
   }
 
-  /// Storage of the caller is not freed. Where an argument of a region begins
-  /// may be in another region of the op.
+  /// The caller's storage is not freed. The point where a region's argument
+  /// begins may be in another region of the op.
   bool canBeMadeAfter(unsigned source, unsigned moment) const {
     return source != 0 || (value.storage == PlanValue::Activation &&
                            (llvm::isa<mlir::OpResult>(value.value) ||
@@ -151,12 +151,12 @@ private:
   const PlanValue &value;
   const ReshardPrices &prices;
   llvm::SmallVector<unsigned, 4> needed; ///< By use.
-  unsigned firstUse = 0, lastUse = 0;    ///< Between which copies are made.
+  unsigned firstUse = 0, lastUse = 0;    ///< The uses to make copies for.
   llvm::SmallVector<unsigned, 4> layouts;
   unsigned required = 0;
   llvm::SmallVector<Copy, 2> copies;
-  /// By copy: the last moment of the ops that use it, with their regions, or
-  /// else its first.
+  /// By copy: the last moment of the ops that use it, including their regions,
+  /// or its first moment if none does.
   llvm::SmallVector<unsigned, 2> lastMoments;
 };
 

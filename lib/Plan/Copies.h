@@ -3,7 +3,8 @@
 
 // The reshards that a selection needs for a value.
 //
-// Uses share copies. Where a copy waits long for a use, it may be made again:
+// Uses share copies. If a copy would wait long for its next use, it may be made
+// again instead:
 //
 //     %g = all-gather %w                     %g = all-gather %w
 //     use %g                                 use %g
@@ -11,8 +12,8 @@
 //     use %g                                 %h = all-gather %w
 //                                            use %h
 //
-// The uses of the value are cut before the second one, then: those after a cut
-// have no copies in common with those before it.
+// This is called a cut of the value's uses before the second use: uses after a
+// cut share no copies with those before it.
 
 #ifndef TPOPT_PLAN_COPIES_H
 #define TPOPT_PLAN_COPIES_H
@@ -21,32 +22,32 @@
 
 namespace tp::plan {
 
-/// A program runs through twice as many moments as it has points: before each
-/// op there is one for the reshards in front of it.
+/// A program has twice as many moments as points: each op is preceded by a
+/// moment for its reshards.
 inline unsigned getMoment(unsigned point) { return 2 * point + 1; }
 
 /// A value in one layout.
 struct Copy {
   unsigned layout = 0;
-  /// The copy that it is made from, in the list; its own number for the value
-  /// itself.
+  /// The index of the copy that it is made from; the value itself has its own
+  /// index.
   unsigned source = 0;
-  /// The first use that needs it; none for the value itself.
+  /// The first use that needs the copy; null for the value itself.
   const PlanUse *need = nullptr;
-  /// The copy serves uses [firstUse, lastUse) of the value's needs: there is no
-  /// cut between them.
+  /// The copy serves uses [firstUse, lastUse) of the value's needs, with no cut
+  /// between them.
   unsigned firstUse = 0, lastUse = 0;
   /// The first and the last moment at which it is held.
   unsigned begin = 0, end = 0;
 };
 
-/// The numbers of the needs of a value before which its uses are cut,
+/// The numbers of those needs of a value before which its uses are cut,
 /// ascending.
 using Cuts = llvm::SmallVector<unsigned, 0>;
 
-/// The value with this number, which is an origin, and its copies, each after
-/// the one that it is made from. A copy is made as late as its uses allow, or
-/// as early as its source allows if that frees memory.
+/// Returns the value with this number, which must be an origin, and its copies,
+/// each after the one that it is made from. A copy is made as late as its uses
+/// allow, or as early as its source allows if that frees memory.
 llvm::SmallVector<Copy, 2> getCopies(SearchSpace &space, const PlanGraph &graph,
                                      unsigned value,
                                      const cost::ReshardPrices &prices,

@@ -31,8 +31,8 @@ public:
   }
 
 private:
-  /// Always adds the cheapest next, so that a scattered sum serves the next
-  /// gather.
+  /// Always adds the cheapest copy next, so that a reduce-scattered sum serves
+  /// the next gather.
   void grow() {
     llvm::SmallVector<unsigned, 4> made{0};
     while (made.size() < count) {
@@ -50,7 +50,7 @@ private:
     }
   }
 
-  /// Makes copies from ones that were added after them where that is cheaper.
+  /// Makes copies from later ones where that is cheaper.
   void improve() {
     for (bool isBetter = true; isBetter;) {
       isBetter = false;
@@ -97,7 +97,7 @@ private:
     parents = std::move(best);
   }
 
-  /// What the tree costs; infinite if it is none.
+  /// The cost of the tree; infinite if the parents form no tree.
   double getSum() const {
     double sum = 0;
     for (unsigned node = 1; node < count; ++node) {

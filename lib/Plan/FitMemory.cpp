@@ -28,9 +28,9 @@ public:
 private:
   struct Move {
     enum { Cut, Select } kind;
-    unsigned number; ///< Of a value whose uses are cut, or of a choice.
-    unsigned place;  ///< The use before which they are, or the option.
-    double rate = 0; ///< What it costs for each byte that it frees.
+    unsigned number; ///< The value whose uses are cut, or the choice.
+    unsigned place;  ///< The use before which they are cut, or the option.
+    double rate = 0; ///< The cost for each byte that the move frees.
 
     bool operator<(const Move &other) const {
       return std::tuple(rate, kind, number, place) <
@@ -38,8 +38,8 @@ private:
     }
   };
 
-  /// Makes moves until no more is held at a moment than there is memory for.
-  /// False if there was none.
+  /// Makes moves until the memory held at this moment fits. Returns false if
+  /// there was no move.
   bool lower(unsigned moment) {
     std::vector<Move> moves;
     for (Move &move : findMoves(moment))
@@ -52,8 +52,8 @@ private:
     for (const Move &move : moves) {
       if (price.getBytesAt(moment) + price.getPersistentBytes() <= capacity)
         break;
-      // Each changes what the others would do, and one choice changes once:
-      // that ends.
+      // Each move changes the effect of the others. Changing each choice at
+      // most once ensures termination.
       if (move.kind == Move::Select && changed.contains(move.number))
         continue;
       if (!tryMove(move, moment, /*keeps=*/true))
@@ -86,8 +86,8 @@ private:
     return moves;
   }
 
-  /// The values that take most at a moment, with their copies. The others free
-  /// little, and it would take long to look at all moves.
+  /// The values that, with their copies, take most memory at a moment. All
+  /// others free little, and it would take long to look at all moves.
   std::vector<unsigned> findLargest(unsigned moment) const {
     constexpr size_t kMost = 64;
     std::vector<std::pair<int64_t, unsigned>> order;
@@ -106,7 +106,8 @@ private:
     return values;
   }
 
-  /// The cuts of a value's uses that free a copy which waits at a moment.
+  /// Adds the cuts of a value's uses that free a copy which is only waiting at
+  /// this moment.
   void addCuts(unsigned value, unsigned moment, std::vector<Move> &moves) {
     const std::vector<PlanUse> &needs = graph.values[value].needs;
     llvm::SmallSetVector<unsigned, 2> places;
@@ -124,8 +125,8 @@ private:
       moves.push_back({Move::Cut, value, place});
   }
 
-  /// What a move costs for each byte that it frees at a moment; none if it
-  /// frees nothing there, or if more is held at another one than at any before.
+  /// The cost of a move for each byte that it frees at a moment. Returns
+  /// nullopt if it frees nothing there, or if it raises the peak.
   std::optional<double> tryMove(const Move &move, unsigned moment, bool keeps) {
     auto getBytes = [&] {
       return price.getBytesAt(moment) + price.getPersistentBytes();
@@ -154,7 +155,7 @@ private:
   const PlanGraph &graph;
   PlanPrice &price;
   int64_t capacity;
-  llvm::DenseSet<unsigned> changed; ///< Choices.
+  llvm::DenseSet<unsigned> changed; ///< Choices that have been changed.
 };
 
 } // namespace

@@ -3,16 +3,16 @@
 
 // Makes a plan fit into memory.
 //
-// The cheapest plan holds what saves bytes: the gathered weights of all layers
-// wait for the backward pass, a large value is whole because that saves a
-// gather. As long as more is held than there is memory for, some of that is
-// undone at the moment at which most is held, by moves of two kinds:
+// The cheapest plan holds values in order to send fewer bytes: the gathered
+// weights of all layers wait for the backward pass, or a large value is whole
+// because that saves a gather. While the plan needs more memory than there is,
+// some of that is undone at the moment of the peak, by moves of two kinds:
 //
 //     cut the uses of a value     its copy is freed, and made again later
 //     take another option         an op makes or needs smaller blocks
 //
-// Each move is priced as a change of the plan (PlanPrice.h). The moves that
-// cost least per freed byte go first.
+// Each move is priced as a change of the plan (PlanPrice.h). Moves with the
+// lowest cost per freed byte are made first.
 
 #ifndef TPOPT_PLAN_FITMEMORY_H
 #define TPOPT_PLAN_FITMEMORY_H

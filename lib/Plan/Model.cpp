@@ -27,7 +27,7 @@ Model::Model(SearchSpace &space, const PlanGraph &graph)
     connect(value);
 }
 
-/// Nodes are in the order of the data flow.
+/// Adds nodes in the order of the data flow.
 void Model::addNodes() {
   size_t numOptions = 0;
   for (const Choice &choice : graph.choices)
@@ -87,16 +87,17 @@ void Model::connect(unsigned number) {
 }
 
 void Model::connect(const PlanValue &value, End from, End to) {
-  // Carried on as it is.
+  // The value is carried on unchanged.
   if (from.node && from.node == to.node)
     return;
-  // An edge runs from the earlier node to the later; what the body of a loop
-  // hands to the next iteration flows backwards.
+  // An edge runs from the earlier node to the later one; values that the body
+  // of a loop passes to the next iteration flow backwards.
   bool isBackward = from.node && to.node && *from.node > *to.node;
   const solver::CostMatrix &matrix =
       space.getMatrix(value.type, *from.layouts, *to.layouts, value.times,
                       value.shares, isBackward);
-  // Where one side has a single layout, the other pays by itself.
+  // If one side has a single layout, the cost is added to the node on the other
+  // side.
   if (from.layouts->size() == 1 && to.node) {
     problem.addCosts(*to.node, to.ports, matrix.values);
   } else if (to.layouts->size() == 1 && from.node) {
@@ -129,7 +130,7 @@ std::vector<Model::Alternative> Model::getAlternatives(Port port,
   std::vector<double> regrets =
       problem.getRegrets(solution.selection, *nodes[port.choice],
                          [&](unsigned node) { return copies.count(node); });
-  // Of the options that mean one layout the cheapest.
+  // For each layout, the cheapest of the options that give it.
   const LayoutList &layouts = graph.getLayouts(port);
   std::vector<double> least(layouts.size(),
                             std::numeric_limits<double>::infinity());

@@ -13,29 +13,30 @@
 
 namespace tp::plan {
 
-/// A PBQP prices pairs of choices. Of a value with several uses, one more node
-/// stands for the copy that they share, in any layout, and each use pays for
-/// what it wants otherwise. That is the price of the program where at most one
-/// of the uses wants more than slices of that copy; elsewhere it is an upper
-/// bound, as copies for equal uses count as often as there are uses.
+/// A PBQP prices pairs of choices. A value with several uses gets an additional
+/// node for the copy that they share, in any layout, and each use that wants
+/// another layout pays for it. That is the price of the program if at most one
+/// of the uses wants more than slices of that copy; otherwise it is an upper
+/// bound, as copies for equal uses are counted once per use.
 class Model {
 public:
-  /// Space and graph must outlive it.
+  /// Space and graph must outlive the model.
   Model(SearchSpace &space, const PlanGraph &graph);
 
-  /// Solves; returns the cost and the preferences of the solution.
+  /// Solves the model; returns the cost of the solution, including preferences.
   double solve();
   /// After solve(): an option of each choice.
   const Selection &getSelection() const { return selection; }
   bool isOptimal() const { return solution.isClosed(); }
   double getLowerBound() const { return solution.lowerBound + constant; }
-  /// How much less another selection could cost at most; 0 if none costs less.
+  /// An upper bound on how much cheaper another selection can be; 0 if this one
+  /// is optimal.
   double getGap() const {
     return isOptimal() ? 0 : solution.cost - solution.lowerBound;
   }
 
-  /// After solve(): another layout of a tensor, and how much more everything
-  /// would then cost, with copies made anew and all other choices as they are.
+  /// After solve(): another layout of a tensor, and how much the total cost
+  /// would then rise, with copies made anew and all other choices unchanged.
   struct Alternative {
     unsigned layout;
     double regret;
@@ -44,8 +45,8 @@ public:
   std::vector<Alternative> getAlternatives(Port port, unsigned most) const;
 
 private:
-  /// One side of an edge: which option of a node means which layout. A layout
-  /// that nobody chooses has no node.
+  /// One side of an edge: the layout for each option of a node. If the layout
+  /// is not chosen, there is no node.
   struct End {
     std::optional<unsigned> node;
     const LayoutList *layouts;
@@ -63,7 +64,7 @@ private:
   const PlanGraph &graph;
   solver::Problem problem;
   solver::Problem::Solution solution;
-  double constant = 0; ///< What is not chosen costs this.
+  double constant = 0; ///< The cost of everything that is not chosen.
   std::vector<std::optional<unsigned>> nodes; ///< By choice.
   struct Shared {
     unsigned node;

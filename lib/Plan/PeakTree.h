@@ -13,7 +13,7 @@
 
 namespace tp::plan {
 
-/// The least power of two that is not less than `count`.
+/// The smallest power of two that is at least `count`.
 inline size_t getTreeWidth(size_t count) {
   size_t width = 1;
   while (width < count)
@@ -21,15 +21,15 @@ inline size_t getTreeWidth(size_t count) {
   return width;
 }
 
-/// A row of numbers and its maximum; a range of them grows at once.
+/// A row of numbers and its maximum; all numbers in a range are raised at once.
 ///
 ///     PeakTree held(5);        // 0 0 0 0 0
 ///     held.add(1, 3, 8);       // 0 8 8 8 0
 ///     held.add(3, 4, 2);       // 0 8 8 10 2
 ///     held.getMax();           // 10, at place 3
 ///
-/// A segment tree. Each node has the maximum of its part of the row, less what
-/// was added to parts that contain it.
+/// This is a segment tree. Each node has the maximum of its part of the row,
+/// minus the amounts that were added to parts that contain it.
 class PeakTree {
 public:
   explicit PeakTree(size_t count)
@@ -53,7 +53,7 @@ public:
       update(left);
   }
   int64_t getMax() const { return most[1]; }
-  /// The first place of the maximum.
+  /// The first index of the maximum.
   size_t getMaxPlace() const {
     size_t node = 1;
     while (node < width)
@@ -81,8 +81,8 @@ private:
   std::vector<int64_t> most, added;
 };
 
-/// A row of numbers and its sum, which depends on the numbers alone and not on
-/// how they came about: rounding does not pile up.
+/// A row of numbers and its sum. The sum depends only on the current numbers
+/// and not on their history: rounding errors do not accumulate.
 template <typename Number> class SumTree {
 public:
   explicit SumTree(size_t count)

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What there is to choose in a program, as plain data.
+// The choices in a program, as plain data.
 //
 //     %h = einsum %x, %w         choices:  0  the layout of %x      [fixed]
 //     %y = relu %h                         1  the layout of %w      [fixed]
@@ -11,10 +11,10 @@
 //                                          %w, made by 1, needed by 2
 //                                          %h, made by 2, needed by 3, ..
 //
-// A selection takes one option of each choice. That says in which layout each
-// value is made and in which each user needs it; where the two differ, the
-// value is resharded. Whatever the program of a selection costs follows from
-// the graph (PlanPrice.h).
+// A selection takes one option of each choice. That determines the layout in
+// which each value is made, and the layout in which each user needs it; where
+// the two differ, the value is resharded. The cost of the program of a
+// selection follows from the graph (PlanPrice.h).
 
 #ifndef TPOPT_PLAN_PLANGRAPH_H
 #define TPOPT_PLAN_PLANGRAPH_H
@@ -29,8 +29,8 @@ using Selection = std::vector<unsigned>;
 
 struct Choice {
   const StrategySet *options = nullptr;
-  double times = 1;   ///< How often a call of the function runs it.
-  unsigned point = 0; ///< Where it runs.
+  double times = 1;   ///< How often a call of the function runs the op.
+  unsigned point = 0; ///< Where the op runs.
 };
 
 /// A tensor of a choice. Each option of the choice gives it a layout.
@@ -41,10 +41,10 @@ struct Port {
 struct PlanUse {
   Port port;
   mlir::OpOperand *operand; ///< Null at a border.
-  /// Points: a copy for this use is made before the first and held until the
-  /// last. They differ if the use is in a region and the value is not.
+  /// A copy for this use is made before point `begin` and held until point
+  /// `end`. The two differ if the use is in a region and the value is not.
   unsigned begin, end;
-  /// The first point after the user that is not in a region of it.
+  /// The first point after the user and its regions.
   unsigned after;
   /// The user is a constraint or a barrier, which only passes the value on.
   bool isPassedOn = false;
@@ -53,31 +53,32 @@ struct PlanUse {
 struct PlanValue {
   mlir::Value value;
   mlir::RankedTensorType type;
-  mlir::RankedTensorType storedType; ///< What its memory is counted by.
+  mlir::RankedTensorType storedType; ///< The type for counting its memory.
   Port producer;
   llvm::SmallVector<PlanUse, 2> uses; ///< In program order.
   double times = 1; ///< How often a copy of the value is made.
-  /// What its reshards pay of the start of a launch.
+  /// The shares of a launch's start that its reshards pay.
   StartShares shares;
-  /// The number of choices that come before the value in program order.
+  /// The number of choices that precede the value in program order.
   unsigned position = 0;
-  /// The value that this one is, by number. Constraints and barriers only pass
-  /// their operand on, so their result has its copies in common with it. Other
-  /// values are their own origin.
+  /// The number of the value that this one is the same as. Constraints and
+  /// barriers only pass their operand on, so their result shares its copies.
+  /// All other values are their own origin.
   unsigned origin = 0;
-  /// Of an origin: the uses of all values that are this one, in program order.
+  /// For an origin: the uses of all values with this origin, in program order.
   std::vector<PlanUse> needs;
-  /// A crossing of the border of a manual region. The program around it pays.
+  /// Whether the value crosses the border of a manual region. The cost is part
+  /// of the surrounding program.
   bool isBorder = false;
 
-  /// The points between which memory is held for the value itself, besides for
-  /// its uses.
+  /// The first and the last point at which memory is held for the value itself,
+  /// not counting its uses.
   unsigned begin = 0, end = 0;
-  /// The first point at which a copy of it can be made.
+  /// The first point at which a copy of the value can be made.
   unsigned after = 0;
   enum Storage {
-    Activation, ///< Held from where it is made to its last use.
-    Persistent, ///< Of the caller, from one call to the next: a parameter.
+    Activation, ///< Held from its definition to its last use.
+    Persistent, ///< Owned by the caller and kept between calls: a parameter.
     Elsewhere,  ///< Written into the storage of another value, or not counted.
   } storage = Activation;
 };
@@ -86,7 +87,8 @@ struct PlanGraph {
   std::vector<Choice> choices;
   std::vector<PlanValue> values;
   unsigned numPoints = 0;
-  /// What the bodies of manual regions hold at most, which are planned apart.
+  /// The peak memory of the bodies of manual regions, which are planned
+  /// separately.
   struct Held {
     int64_t bytes;
     unsigned begin, end;
@@ -94,8 +96,8 @@ struct PlanGraph {
   llvm::SmallVector<Held, 0> bodies;
 
   llvm::DenseMap<mlir::Operation *, unsigned> opChoices;
-  /// Of what regions carry, of arguments, and of what crosses a border: by the
-  /// result or argument that stands for it.
+  /// For values that regions carry, for arguments, and for values that cross a
+  /// border: by the result or argument that represents them.
   llvm::DenseMap<mlir::Value, unsigned> carriers;
   llvm::DenseMap<mlir::Value, unsigned> valueNumbers;
   /// The choice of the layout of each free result, by the result's number.
@@ -113,8 +115,8 @@ struct PlanGraph {
   }
 };
 
-/// The graph of a view of a function, or of a manual region. `freeArguments` as
-/// in PlannerOptions.
+/// Builds the graph of a view of a function, or of a manual region.
+/// `freeArguments` is as in PlannerOptions.
 PlanGraph buildGraph(SearchSpace &space, const ProgramView &view,
                      mlir::Operation *root, bool freeArguments);
 

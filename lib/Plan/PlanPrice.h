@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the program of a selection costs, kept up to date as options change.
+// The cost of the program of a selection, kept up to date as options change.
 
 #ifndef TPOPT_PLAN_PLANPRICE_H
 #define TPOPT_PLAN_PLANPRICE_H
@@ -13,29 +13,29 @@ namespace tp::plan {
 
 class PlanPrice {
 public:
-  /// Space and graph must outlive it.
+  /// Space and graph must outlive this object.
   PlanPrice(SearchSpace &space, const PlanGraph &graph, Selection selection);
 
-  /// Takes another option for a choice. Time grows with the uses of the values
-  /// of the choice, and with the logarithm of the size of the program.
+  /// Takes another option for a choice. The time grows with the number of uses
+  /// of the choice's values, and with the logarithm of the size of the program.
   void select(unsigned choice, unsigned option);
   const Selection &getSelection() const { return selection; }
-  /// Makes copies of a value anew after other cuts of its uses.
+  /// Replaces the cuts of a value's uses and makes its copies anew.
   void setCuts(unsigned value, Cuts cuts);
   const Cuts &getCuts(unsigned value) const { return parts[value].cuts; }
 
-  /// Of the ops and the reshards, each times how often it runs.
+  /// The price of the ops and the reshards, each times the number of its runs.
   const cost::Price &getPrice() const { return prices.getSum(); }
   /// Bytes that arguments keep from one call to the next.
   int64_t getPersistentBytes() const { return persistent; }
-  /// The most that all other values hold at one time, in bytes: that of the
-  /// program, or more where several reshards are made before one op.
+  /// The peak memory of all other values, in bytes. It is that of the program,
+  /// or higher where several reshards are made before one op.
   int64_t getPeakBytes() const { return held.getMax(); }
-  /// Of both, what a device must have.
+  /// The sum of both: the memory that a device must have.
   int64_t getHeldBytes() const { return persistent + held.getMax(); }
-  /// The first moment at which most is held.
+  /// The first moment of the peak.
   unsigned getPeakMoment() const { return held.getMaxPlace(); }
-  /// What is held at a moment, besides what persists.
+  /// The bytes held at a moment, not counting persistent ones.
   int64_t getBytesAt(unsigned moment) const { return held.get(moment); }
 
   /// Storage of a value or of a copy of it, from one moment to another.
@@ -46,14 +46,14 @@ public:
   llvm::ArrayRef<Held> getHeld(unsigned value) const {
     return parts[value].held;
   }
-  /// The value and its copies. It must be an origin, and no border.
+  /// The value and its copies. It must be an origin, and not at a border.
   llvm::SmallVector<Copy, 2> getCopies(unsigned value) const {
     return plan::getCopies(space, graph, value, *parts[value].prices, selection,
                            parts[value].cuts);
   }
 
 private:
-  /// What a value adds to all that.
+  /// The contribution of a value to all of the above.
   struct Part {
     std::optional<cost::ReshardPrices> prices; ///< None if it adds nothing.
     Cuts cuts;
@@ -61,15 +61,16 @@ private:
     llvm::SmallVector<Held, 2> held;
   };
 
-  /// Where a value is written in place: into an origin, as a use has it.
+  /// The origin into which a value is written in place, and the use that
+  /// overwrites it.
   struct Target {
     unsigned value;
     Port use;
   };
 
   void findTargets();
-  /// Whether memory is held for the value itself. What is written in place
-  /// holds none, unless it is written into a copy.
+  /// Returns true if memory is held for the value itself. A value that is
+  /// written in place holds none, unless it is written into a copy.
   bool holdsMemory(unsigned value) const;
   void priceChoice(unsigned choice);
   void priceValue(unsigned value);
@@ -81,7 +82,7 @@ private:
   std::vector<int64_t> scratch;                         ///< By choice.
   std::vector<Part> parts;                              ///< By value.
   std::vector<std::optional<Target>> targets;           ///< By value.
-  SumTree<cost::Price> prices; ///< Of choices, then of values.
+  SumTree<cost::Price> prices; ///< Those of choices come first.
   PeakTree held;               ///< By moment.
   int64_t persistent = 0;
 };

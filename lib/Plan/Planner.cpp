@@ -28,8 +28,8 @@ using namespace tp::plan;
 using namespace tp::spmd;
 using namespace tp::cost;
 
-/// Whether a factor that `op` needs whole is sharded in one of its tensors; if
-/// layouts are free, whether it could be.
+/// Returns true if a factor that `op` needs whole is sharded in one of its
+/// tensors, or, if layouts are free, could be sharded.
 static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
                                   bool freeArguments) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
@@ -55,9 +55,10 @@ static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
   return false;
 }
 
-/// Whether `op` is a splice along a dimension that propagation has not cut, and
-/// takes a part of an input that is cut otherwise: sliced first, there is less
-/// to send if the input has to be whole.
+/// Returns true if `op` is a splice along a dimension that propagation has not
+/// sharded, and takes a part of an input that is sharded along other
+/// dimensions: if the input has to be whole, slicing it first leaves less to
+/// send.
 static bool canSliceBeforeReshard(Operation *op, ShardingTable &table) {
   auto splice = dyn_cast<SpliceOp>(op);
   if (!splice)
@@ -76,7 +77,8 @@ static bool canSliceBeforeReshard(Operation *op, ShardingTable &table) {
   });
 }
 
-/// Sums of the same costs in another order differ by less than this part.
+/// The relative difference up to which costs count as equal, as they may be
+/// sums of the same terms in another order.
 static constexpr double kRounding = 1e-12;
 
 struct Planner::Impl {
@@ -107,14 +109,15 @@ struct Planner::Impl {
     price.emplace(space, graph, model->getSelection());
   }
 
-  /// Rows that index vectors count may be cut, which saves bytes and may take
-  /// more launches. With links, starts are a part of the cost. Without, a
-  /// launch more has to save what a launch of the plan costs on average: a part
-  /// of the cost is worth as large a part of the launches.
+  /// Rows that index vectors count may be sharded, which saves bytes but may
+  /// take more launches. With links, starts are part of the cost. Without
+  /// links, each extra launch must save at least the average cost per launch of
+  /// the plan: saving a fraction of the cost justifies the same fraction of
+  /// extra launches.
   void leaveCountedWhole() {
     if (space.table.getMesh().hasLinks)
       return;
-    // Equal ops go together.
+    // Equal ops are changed together.
     std::set<std::vector<const void *>> seen;
     for (Operation *op : SmallVector<Operation *>(view.getOps())) {
       if (!isCountedCut(op) || !seen.insert(getStructure(op)).second)
@@ -135,7 +138,7 @@ struct Planner::Impl {
     }
   }
 
-  /// Whether the plan cuts what `tp.counted` of `op` names.
+  /// Returns true if the plan shards the dimensions in `tp.counted` of `op`.
   bool isCountedCut(Operation *op) const {
     auto counted = op->getAttrOfType<DenseI64ArrayAttr>(kCountedAttr);
     return counted && llvm::any_of(counted.asArrayRef(), [&](int64_t dim) {
@@ -145,7 +148,7 @@ struct Planner::Impl {
            });
   }
 
-  /// Undoes what makes the plan cheaper and does not fit.
+  /// Undoes decompositions that make the plan cheaper while it does not fit.
   void fit() {
     for (const auto &[gain, rewrites] : decomposed) {
       int64_t before = price->getHeldBytes();
@@ -162,7 +165,7 @@ struct Planner::Impl {
     LDBG() << price->getHeldBytes() << " of " << capacity << " bytes are held";
   }
 
-  /// Plans the view as it is; returns the cost.
+  /// Plans the current view; returns the cost.
   double solve() {
     model.reset();
     graph = buildGraph(space, view, root, freeArguments);
@@ -176,11 +179,12 @@ struct Planner::Impl {
     return cost;
   }
 
-  /// Ops that need a factor whole which propagation has sharded make way for
-  /// their decompositions where that makes the whole program cheaper. Equal
-  /// ops, as those of repeated layers are, go together, and so do splices that
-  /// are slices in the end: seldom is there less to send for these. Flat
-  /// products around one attention are cut as it is, and go together, too.
+  /// Replaces ops that need a factor whole, but have it sharded by propagation,
+  /// by their decompositions where that makes the whole program cheaper. Equal
+  /// ops, such as those of repeated layers, are decided together. So are
+  /// splices that become slices again, as these rarely leave less to send. Flat
+  /// products around an attention are sharded as the attention is, and decided
+  /// together.
   void decomposeWhereCheaper() {
     std::map<std::vector<const void *>, unsigned> numbers;
     std::vector<SmallVector<ProgramView::Rewrite *>> groups; // program order
@@ -207,7 +211,8 @@ struct Planner::Impl {
     for (const SmallVector<ProgramView::Rewrite *> &rewrites : groups) {
       view.set(rewrites, /*isOn=*/true);
       double cost = solve();
-      // Not by rounding alone: whole, it holds nothing in between.
+      // The gain must exceed rounding errors: the op that is not decomposed
+      // holds no intermediate values.
       if (cost < (1 - kRounding) * best) {
         decomposed.insert({best - cost, rewrites});
         best = cost;
@@ -217,7 +222,7 @@ struct Planner::Impl {
     }
   }
 
-  /// Into how many pieces a dimension may be cut.
+  /// The numbers of pieces into which a dimension may be split.
   SmallVector<int64_t> getCounts() const {
     std::set<int64_t> counts = {1};
     for (const AxisRef &atom : atoms)
@@ -250,10 +255,10 @@ struct Planner::Impl {
   PlanGraph graph;
   std::optional<Model> model;
   std::optional<PlanPrice> price;
-  /// The decompositions that are chosen, of equal ops together, by how much
-  /// cheaper they make the plan.
+  /// The chosen decompositions, those of equal ops together, by the amount that
+  /// they save.
   std::multimap<double, SmallVector<ProgramView::Rewrite *>> decomposed;
-  /// What the plan costs more for fewer launches.
+  /// The additional cost of the plan that was accepted for fewer launches.
   double traded = 0;
 };
 

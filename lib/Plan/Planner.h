@@ -8,14 +8,17 @@
 ///     planner.choose();                  // nothing has changed yet
 ///     planner.getCost().price.cost;      // seconds, or bytes
 ///     planner.getLayout(value);          // in which an op makes it
-///     planner.getReshards(value);        // what its users need besides
+///     planner.getReshards(value);        // additional layouts for its users
 ///
-/// Rewrites are part of the choice: an op that needs a sharded dimension whole
-/// may be replaced by its decomposition, and slices, pads and concatenations
-/// along a sharded dimension by splices; a splice along a dimension that is not
-/// sharded by a slice and a pad, if there is less to send of the slice. Plans
-/// with and without them are compared on a view of the program; `commit` then
-/// carries them out.
+/// Rewrites are part of the choice:
+/// * an op that needs a sharded dimension whole may be replaced by its
+///   decomposition;
+/// * slices, pads and concatenations along a sharded dimension may be replaced
+///   by splices;
+/// * a splice along an unsharded dimension may be replaced by a slice and a
+///   pad, if the slice leaves less to send.
+/// Plans with and without them are compared on a view of the program; `commit`
+/// then carries them out.
 ///
 /// **A plan can be priced again** after one of its layouts has changed, in time
 /// that grows with the uses of that value:
@@ -37,26 +40,26 @@
 namespace tp {
 
 struct PlannerOptions {
-  /// Layouts of arguments and results that no annotation has closed are chosen,
-  /// too. Otherwise they are as propagation has left them.
+  /// Also choose the layouts of arguments and results that no annotation has
+  /// closed. Otherwise they keep the layouts that propagation gave them.
   bool freeArguments = false;
-  /// All axes of the mesh may shard something. Otherwise those that occur in an
-  /// annotation: nobody has asked for the others.
+  /// Any axis of the mesh may shard something. Otherwise only those that occur
+  /// in an annotation may, as the user has not asked for the others.
   bool allAxes = false;
-  /// The bytes that a device may hold; 0 if that is not known. A plan that
-  /// needs more makes way for a cheap one that fits, or that needs less.
+  /// The bytes that a device may hold; 0 if unknown. A plan that needs more is
+  /// replaced by a cheap one that fits, or at least needs less.
   int64_t capacity = 0;
-  /// The payload up to which collectives will share a launch, and its start; 0
-  /// if each goes alone.
+  /// The payload up to which collectives will be combined into one launch, and
+  /// share its start; 0 if they are not combined.
   int64_t bucketBytes = 0;
 };
 
-/// What a call of the program costs a device.
+/// The cost of a call of the program for a device.
 struct PlanCost {
   cost::Price price; ///< Of all ops and reshards.
-  /// Bytes of arguments that are kept from one call to the next.
+  /// The bytes of arguments that are kept between calls.
   int64_t persistentBytes = 0;
-  /// The most bytes that all other values hold at one time.
+  /// The peak memory of all other values, in bytes.
   int64_t peakBytes = 0;
 
   int64_t getHeldBytes() const { return persistentBytes + peakBytes; }
@@ -64,68 +67,71 @@ struct PlanCost {
 
 class Planner {
 public:
-  /// Plans a function, or the body of a manual region along its free axes. The
-  /// bodies of manual regions in it are planned apart. Each op must have a
-  /// sharding rule, implement RegionFlowOpInterface, or end a region. Table and
-  /// cost model must outlive the planner.
+  /// Plans a function, or the body of a manual region along its free axes.
+  /// Nested manual regions are planned separately. Each op must have a sharding
+  /// rule, implement RegionFlowOpInterface, or end a region. Table and cost
+  /// model must outlive the planner.
   Planner(mlir::Operation *root, ShardingTable &table,
           const cost::CostModel &cost, PlannerOptions options = {});
   ~Planner();
 
-  /// Chooses rewrites and layouts such that the program costs least, and fits.
+  /// Chooses rewrites and layouts of least cost such that the program fits.
   void choose();
-  /// Whether the solver proved that no other layouts cost less, whatever memory
-  /// they need. The proof is about the solver's model of the program.
+  /// Returns true if the solver has proved that no other layouts cost less,
+  /// whatever memory they need. The proof is about the solver's model of the
+  /// program.
   bool isOptimal() const;
-  /// How much less other layouts could cost at most, as far as that is known;
-  /// 0 if these are optimal.
+  /// An upper bound on how much cheaper other layouts can be; 0 if these are
+  /// optimal.
   double getGap() const;
   PlanCost getCost() const;
 
-  /// The ops of the program with its rewrites, each before those in its
+  /// The ops of the program with its rewrites, each before the ops in its
   /// regions.
   llvm::ArrayRef<mlir::Operation *> getOps() const;
-  /// The layout in which a value is made, the argument of a region included.
+  /// The layout in which a value is made. The value may be an argument of a
+  /// region.
   const TensorSharding &getLayout(mlir::Value value) const;
-  /// The layout in which an argument enters a manual region, or in which a
-  /// result leaves it: that of the root.
+  /// The layout in which an argument enters the root, a manual region, or in
+  /// which a result leaves it.
   const TensorSharding &getBorder(mlir::Value carrier) const;
-  /// The layout of a result of the function; null unless it was free.
+  /// The layout of a result of the function; null if the result was not free.
   const TensorSharding *getResultLayout(unsigned result) const;
 
   /// A copy of a value in another layout.
   struct Reshard {
     const TensorSharding *layout;
-    /// The reshard of the same list whose result it copies, or -1 for the value
-    /// itself.
+    /// The index in the same list of the reshard whose result it copies, or -1
+    /// for the value itself.
     int source;
-    bool isFree; ///< Nothing is sent: each device has what it needs.
-    /// It is made before this op. The op of the use that it is made for.
+    bool isFree; ///< Whether nothing is sent: each device already has the data.
+    /// The op before which it is made, and the user for whose sake it is made.
     mlir::Operation *before, *user;
-    /// The uses that take it.
+    /// The uses that take the copy.
     llvm::SmallVector<mlir::OpOperand *, 2> uses;
   };
-  /// In the order in which they are made. A value that a constraint or a
-  /// barrier hands on counts as the one that it was.
+  /// In the order in which they are made. The result of a constraint or barrier
+  /// counts as the value that it passes on.
   llvm::SmallVector<Reshard, 0> getReshards(mlir::Value value) const;
 
   struct Alternative {
     const TensorSharding *layout;
     double regret; ///< How much more the program would cost.
   };
-  /// The best other layouts in which an op could make `value`, all else being
-  /// as it is.
+  /// The best other layouts in which an op could make `value`, with everything
+  /// else unchanged.
   llvm::SmallVector<Alternative> getAlternatives(mlir::Value value,
                                                  unsigned most) const;
 
-  /// Makes an op compute `value` in another layout, in the cheapest of the ways
-  /// that do, or an argument arrive in it. False if there is none: an argument
-  /// is free only with that option. Nothing else changes.
+  /// Makes an op compute `value` in another layout, by the cheapest strategy
+  /// that does, or changes the layout of an argument. Returns false if that is
+  /// impossible: arguments are free only with `freeArguments`. Nothing else
+  /// changes.
   bool select(mlir::Value value, const TensorSharding &layout);
 
-  /// Rewrites the program as chosen. Layouts and reshards are not written.
+  /// Rewrites the program as chosen, but does not write layouts and reshards.
   void commit();
-  /// Once layouts are written: splices along dimensions that are not sharded
+  /// Call this once layouts are written: splices along unsharded dimensions
   /// become slices and concatenations again.
   void takeSplicesApart();
 

@@ -15,9 +15,9 @@ ProgramView::ProgramView(Operation *root) : root(root) { update(); }
 
 ProgramView::~ProgramView() { discard(); }
 
-/// Destroys the parts that are not in the program.
+/// Destroys the parts of rewrites that are not in the program.
 void ProgramView::discard() {
-  // They may use one another's results, also across rewrites.
+  // Parts may use each other's results, also across rewrites.
   for (const auto &rewrite : rewrites)
     for (Operation *part : rewrite->parts)
       part->dropAllReferences();

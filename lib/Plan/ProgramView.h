@@ -7,8 +7,9 @@
 //     return %y                  %e = sub %x, %m ..
 //                                return %y, which stands for the last part
 //
-// Plans of both can be priced and compared, and the program is as it was. The
-// parts of a rewrite are in a block of their own until it is committed.
+// Plans with and without a rewrite can be priced and compared without changing
+// the program. The parts of a rewrite are in a separate block until it is
+// committed.
 
 #ifndef TPOPT_PLAN_PROGRAMVIEW_H
 #define TPOPT_PLAN_PROGRAMVIEW_H
@@ -25,13 +26,13 @@ namespace tp::plan {
 
 class ProgramView {
 public:
-  /// The ops in `root`, without those inside of the manual regions in it. The
-  /// program must not change as long as the view is used, except by commit().
+  /// The ops in `root`, except those inside of its manual regions. The program
+  /// must not change while the view is used, except by commit().
   explicit ProgramView(mlir::Operation *root);
   /// Discards the rewrites that were not committed.
   ~ProgramView();
 
-  /// The parts that could stand in the place of an op.
+  /// The ops that may replace an op.
   class Rewrite {
   public:
     mlir::Operation *getOp() const { return op; }
@@ -40,7 +41,7 @@ public:
   private:
     friend class ProgramView;
     mlir::Operation *op;
-    /// Ops that die with `op`: it is the only user of their results.
+    /// Ops that are erased with `op`, the only user of their results.
     llvm::SmallVector<mlir::Operation *, 1> absorbed;
     mlir::Block block;
     llvm::SmallVector<mlir::Operation *> parts;
@@ -48,31 +49,31 @@ public:
     bool isOn = false;
   };
 
-  /// A rewrite, which is off. `build` makes the parts, with the operands that
-  /// the ops in the program have, and returns the values that stand for the
-  /// results of `op`. An op has at most one rewrite; a part may have one, too.
+  /// Adds a rewrite, which is off. `build` makes the parts, using the operands
+  /// of the ops in the program, and returns the values that replace the results
+  /// of `op`. An op has at most one rewrite; a part may have a rewrite as well.
   Rewrite &
   add(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> absorbed,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &)>
           build);
   /// Turns rewrites on or off.
   void set(llvm::ArrayRef<Rewrite *> rewrites, bool isOn);
-  /// Changes the program: the rewrites that are on take place, and the others
-  /// are discarded. The view is of the program as it is then.
+  /// Applies the rewrites that are on to the program and discards the others.
+  /// The view is then of the changed program.
   void commit();
 
-  /// The ops of the view, each before those in its regions.
+  /// The ops of the view, each before the ops in its regions.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
   bool contains(mlir::Operation *op) const { return places.count(op); }
-  /// The op of the program that `op` is, or is a part of.
+  /// The op of the program that is `op`, or that `op` is a part of.
   mlir::Operation *getAnchor(mlir::Operation *op) const;
   /// The value that stands for `value` in this view.
   mlir::Value resolve(mlir::Value value) const;
   /// The uses of a value of the view, in program order.
   llvm::SmallVector<mlir::OpOperand *, 2> getUses(mlir::Value value) const;
 
-  // Points of the program, as in lib/Cost/Memory.h: one for each op, one more
-  // for the end of an op with regions.
+  // Points of the program, as in lib/Cost/Memory.h: one for each op, and
+  // another one for the end of an op with regions.
   unsigned getNumPoints() const { return points.size(); }
   unsigned getBegin(mlir::Operation *op) const {
     return places.lookup(op).begin;
@@ -80,8 +81,8 @@ public:
   unsigned getEnd(mlir::Operation *op) const { return places.lookup(op).end; }
   /// The op that begins or ends at a point.
   mlir::Operation *getOpAt(unsigned point) const { return points[point]; }
-  /// The op that uses a value, seen from the block of the value: a use in a
-  /// loop of a value from outside is one by the loop.
+  /// The op in the block of `value` that uses it: if the use is in a loop and
+  /// the value is outside, that is the loop.
   mlir::Operation *getUserInBlock(mlir::Value value,
                                   mlir::Operation *user) const;
 
@@ -98,10 +99,9 @@ private:
 
   mlir::Operation *root;
   std::vector<std::unique_ptr<Rewrite>> rewrites;
-  llvm::DenseMap<mlir::Operation *, Rewrite *> ofOp; ///< Of which it is the op.
-  llvm::DenseMap<mlir::Operation *, Rewrite *>
-      ofPart;                               ///< In which it is a part.
-  llvm::DenseSet<mlir::Operation *> hidden; ///< Absorbed ones.
+  llvm::DenseMap<mlir::Operation *, Rewrite *> ofOp;   ///< By the replaced op.
+  llvm::DenseMap<mlir::Operation *, Rewrite *> ofPart; ///< By part.
+  llvm::DenseSet<mlir::Operation *> hidden;            ///< Absorbed ops.
   std::vector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, Place> places;
   std::vector<mlir::Operation *> points;

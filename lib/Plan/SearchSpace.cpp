@@ -53,7 +53,7 @@ const StrategySet &SearchSpace::getConstrained(ConstraintOp op) {
   std::vector<Strategy> ways{{{layout, layout}, Price()}};
   if (llvm::any_of(asked.dims,
                    [](const DimSharding &dim) { return dim.open; })) {
-    // What is asked for, and more on open dimensions.
+    // The requested layouts, and those with more axes on open dimensions.
     for (Strategy &way :
          strategies.getIdentity(type, table.lookup(op), /*kinds=*/0)) {
       const TensorSharding &more = pool.get(way.layouts[0]);
@@ -101,7 +101,7 @@ const StrategySet &SearchSpace::getCarried(RankedTensorType type,
             return !wanted.open && dim.axes != wanted.axes;
           });
     });
-    // Axes of size 1 cut nothing, and are none of the ways.
+    // Axes of size 1 shard nothing and are not enumerated.
     if (ways.empty())
       ways.push_back({{getNumber(*annotation)}, Price()});
   }

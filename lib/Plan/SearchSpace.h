@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the plans of one function, or of one manual region, are made of: layouts
-// by number, the strategies of its ops, and what reshards cost.
+// The basis of all plans for one function or manual region: layouts by number,
+// the strategies of its ops, and the costs of reshards.
 
 #ifndef TPOPT_PLAN_SEARCHSPACE_H
 #define TPOPT_PLAN_SEARCHSPACE_H
@@ -18,13 +18,13 @@
 
 namespace tp::plan {
 
-/// What a launch pays of its start: less than all of it if it will be combined
-/// with others (SharedStarts.h).
+/// The shares of its start that a launch pays: less than 1 if it will be
+/// combined with others (SharedStarts.h).
 struct StartShares {
   double sums = 1, gathers = 1;
 };
 
-/// All that it hands out stays where it is.
+/// References that it returns stay valid.
 class SearchSpace {
 public:
   /// `atoms`: the parts of mesh axes that may shard something. `evenly`: no
@@ -34,37 +34,37 @@ public:
       : table(table), cost(cost), estimator(table.getMesh(), pool),
         strategies(table, atoms, cost, pool, evenly) {}
 
-  /// The number of a sharding that lives as long as the search space.
+  /// The number of a sharding. It is valid as long as the search space.
   unsigned getNumber(const TensorSharding &resolved);
-  /// That of the layout that the table gives `value`; without one, every device
-  /// has all of it.
+  /// The number of the layout that the table gives `value`; a value without one
+  /// is replicated.
   unsigned getNumber(mlir::Value value);
   unsigned getReplicated(unsigned rank) {
     return pool.getNumber(TensorSharding::replicate(rank));
   }
 
-  /// The one option of a tensor that has this layout.
+  /// The options of a tensor that can only have this layout.
   const StrategySet &getFixed(unsigned layout);
-  /// The layouts in which a constraint may have its operand and its result:
-  /// what the user has chosen, and on open dimensions more.
+  /// The layouts that a constraint may have for its operand and its result:
+  /// those that the user has chosen, and more on open dimensions.
   const StrategySet &getConstrained(spmd::ConstraintOp op);
-  /// The layouts that a value of `type` may have that a loop carries, that
-  /// branches return, or that is a free argument. An annotation fixes the
+  /// The possible layouts of a value of `type` that is carried by a loop,
+  /// returned by branches, or a free argument. An annotation fixes the
   /// dimensions that it closes.
   const StrategySet &getCarried(mlir::RankedTensorType type,
                                 const TensorSharding *annotation,
                                 KindSet kinds);
-  /// All layouts of some lists of the pool, each once.
+  /// All layouts of some lists of the pool, without duplicates.
   const LayoutList &getUnion(llvm::ArrayRef<const LayoutList *> lists);
 
-  /// What a device holds of a tensor, in bytes.
+  /// The bytes that a device holds of a tensor.
   int64_t getBytes(mlir::RankedTensorType type, unsigned layout);
   cost::ReshardPrices getPrices(mlir::RankedTensorType type) {
     return cost::ReshardPrices(estimator, cost, type);
   }
-  /// Cost and preference of getting a tensor of `type` from each of `from` to
-  /// each of `to`, lists of the pool, `times` times, where a launch pays
-  /// its share of a start. Transposed, `to` makes the rows.
+  /// The cost and preference of resharding a tensor of `type` from each of
+  /// `from` to each of `to`, lists of the pool, `times` times, where a launch
+  /// pays its share of a start. If `transposed`, the rows correspond to `to`.
   const solver::CostMatrix &getMatrix(mlir::RankedTensorType type,
                                       const LayoutList &from,
                                       const LayoutList &to, double times,

@@ -16,9 +16,10 @@ using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// Whether `op` only moves elements or computes element by element, so that
-/// tp-combine-collectives can postpone it with the collective that it needs. So
-/// is the broadcast of a scalar, such as the norm that scales all gradients.
+/// Returns true if `op` only moves elements or computes element by element, so
+/// that tp-combine-collectives can postpone it with the collective that it
+/// needs. That includes the broadcast of a scalar, such as the norm that scales
+/// all gradients.
 static bool isSimple(Operation *op) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return cast<RankedTensorType>(broadcast.getInput().getType()).getRank() ==
@@ -53,17 +54,18 @@ public:
 
 private:
   struct Kind {
-    bool isEarly = false;   ///< Made of arguments, without a product or sum.
-    bool isCut = false;     ///< Made of an argument that may be cut.
-    bool isLate = false;    ///< Nothing but results is made of it, in this way.
+    bool isEarly = false;   ///< Computed from arguments by simple ops.
+    bool isCut = false;     ///< Computed from an argument that may be sharded.
+    bool isLate = false;    ///< Leads only to results, by simple ops.
     bool startsSum = false; ///< A late value that is the first partial sum.
     bool isSum = false;     ///< A late value that may be a partial sum.
-    bool isOfSum = false;   ///< A late value that is made of a partial sum.
+    bool isOfSum = false; ///< A late value that is computed from a partial sum.
   };
   struct Counts {
     unsigned early = 0, late = 0;
   };
-  /// Values share a launch if they are of one block and one element type.
+  /// Values can share a launch only if they have the same block and element
+  /// type.
   using Company = std::pair<Block *, Type>;
 
   std::optional<unsigned> lookup(Value value) const {
@@ -119,7 +121,7 @@ private:
     });
   }
 
-  /// Whether a value is made of a sum that waits.
+  /// Returns true if a value is computed from a postponed sum.
   bool isOfSum(Value value) const {
     std::optional<unsigned> number = lookup(value);
     return number && kinds[*number].isOfSum;
@@ -128,9 +130,9 @@ private:
     auto reduce = dyn_cast<ReduceOp>(op);
     return reduce && reduce.getKind() != ReductionKind::Sum;
   }
-  /// Whether a late value may be where a partial sum begins: a product or a sum
-  /// whose operands are made of no partial sum. Gradients and the loss begin
-  /// so.
+  /// Returns true if a partial sum may begin at a late value: a product or a
+  /// sum whose operands are not computed from a partial sum. Gradients and the
+  /// loss are of this kind.
   bool startsSum(unsigned number) const {
     Operation *maker = getMaker(number);
     return maker && kinds[number].isLate && !isCheap(number) &&
@@ -138,9 +140,10 @@ private:
            llvm::none_of(maker->getOperands(),
                          [&](Value operand) { return isOfSum(operand); });
   }
-  /// Whether a late value is linear in what may be partial sums, so that it may
-  /// be one. An updated weight is not, nor is a gradient that is scaled by its
-  /// norm. What is added to a partial sum may be made one for free.
+  /// Returns true if a late value is linear in partial sums, so that it may be
+  /// one itself. An updated weight is not, nor is a gradient that is scaled by
+  /// its norm. Other terms that are added to a partial sum can be made partial
+  /// for free.
   bool continuesSum(unsigned number) const {
     Operation *maker = getMaker(number);
     if (!maker || !kinds[number].isLate || isMaximum(maker))
@@ -184,7 +187,7 @@ private:
     if (kind.isEarly && kind.isCut && isFirst)
       ++counts[getCompany(number)].early;
   }
-  /// Whether it is an argument, or converts what has another type.
+  /// Returns true if the value is an argument, or converted from another type.
   bool isFirstOfType(unsigned number) const {
     Operation *maker = getMaker(number);
     return !maker || llvm::none_of(maker->getOperandTypes(), [&](Type type) {
@@ -192,8 +195,8 @@ private:
              graph.values[number].type.getElementType();
     });
   }
-  /// Whether it is made of an argument that may be cut: what is whole is not
-  /// gathered.
+  /// Returns true if the value is computed from an argument that may be
+  /// sharded: replicated values are not gathered.
   bool isCut(unsigned number) const {
     const PlanValue &value = graph.values[number];
     if (Operation *maker = getMaker(number))

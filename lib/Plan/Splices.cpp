@@ -43,7 +43,7 @@ public:
 private:
   struct Splice {
     SplicePieces pieces;
-    SmallVector<Operation *, 1> slices; ///< Of which it takes the operands.
+    SmallVector<Operation *, 1> slices; ///< Slices whose operands it takes.
   };
 
   ProgramView::Rewrite &add(Operation *op, const Splice &splice) {
@@ -56,8 +56,8 @@ private:
     });
   }
 
-  /// The dimensions that a slice or a pad of several changes and that are cut
-  /// where it stands.
+  /// The dimensions that a slice or pad changes and that are sharded, if it may
+  /// change several.
   SmallVector<int64_t, 2> getCutDims(Operation *op) const {
     SmallVector<int64_t, 2> dims;
     if (!isa<SliceOp, PadOp>(op))
@@ -76,8 +76,8 @@ private:
     return dims;
   }
 
-  /// A splice for each of `dims`, and a slice or a pad of the others where
-  /// least is exchanged: before, or after.
+  /// Adds a splice for each of `dims`, and a slice or a pad for the other
+  /// dimensions, before or after the splices, whichever exchanges less.
   ProgramView::Rewrite &addChain(Operation *op, ArrayRef<int64_t> dims) {
     auto wanted = cast<RankedTensorType>(op->getResult(0).getType());
     return view.add(op, {}, [&](OpBuilder &builder) {
@@ -131,8 +131,8 @@ private:
     });
   }
 
-  /// `op` as a splice, if it is one. Of a slice that nobody else uses, it takes
-  /// what that slices.
+  /// `op` as a splice, if it can be one. If it is the only user of a slice, the
+  /// splice takes the operand of that slice.
   std::optional<Splice> getSplice(Operation *op) {
     std::optional<SplicePieces> pieces =
         isa<SpliceOp>(op) ? std::nullopt : getSplicePieces(op);
@@ -151,7 +151,7 @@ private:
       splice.pieces.add(it->second.pieces.pieces.front());
       splice.slices.push_back(def);
     }
-    // Parts put together again: nothing would be left of the op.
+    // The op only puts parts together again, so the splice would be a no-op.
     if (splice.pieces.isIdentity())
       return std::nullopt;
     absorbed.insert(splice.slices.begin(), splice.slices.end());
@@ -173,7 +173,7 @@ tp::plan::addSplices(ProgramView &view, ArrayRef<Operation *> ops,
 }
 
 bool tp::plan::isTakenApart(SpliceOp splice, const TensorSharding &layout) {
-  // A pad lets no partial value through.
+  // A pad cannot pass on a partial value.
   return layout.dims[splice.getDim()].axes.empty() && layout.unreduced.empty();
 }
 
@@ -184,8 +184,8 @@ PartsCost tp::plan::getPartsCost(SpliceOp splice, const TensorSharding &layout,
   builder.setInsertionPointToEnd(&parts);
   splice.decompose(builder);
   PartsCost sum;
-  // Tensors have the layout of the splice. Scalars are whole, and so are the
-  // indices of what is read backwards.
+  // Tensors have the layout of the splice. Scalars are replicated, and so are
+  // the indices for parts that are read backwards.
   TensorSharding whole = TensorSharding::replicate(1);
   auto getLayout = [&](Type type) -> const TensorSharding * {
     int64_t rank = cast<RankedTensorType>(type).getRank();
@@ -197,7 +197,8 @@ PartsCost tp::plan::getPartsCost(SpliceOp splice, const TensorSharding &layout,
       layouts.push_back(getLayout(type));
     layouts.push_back(getLayout(part.getResult(0).getType()));
     auto ruled = cast<ShardingRuleOpInterface>(part);
-    // Nothing is sharded that a part needs whole, so it can be computed.
+    // No part has a sharded dimension that it needs whole, so it can be
+    // computed.
     sum.price += *cost.getPrice(&part, ruled.getShardingRule(), layouts);
     auto made = cast<RankedTensorType>(part.getResult(0).getType());
     if (&part != &parts.back())
@@ -222,7 +223,7 @@ void tp::plan::takeSplicesApart(ArrayRef<Operation *> ops,
     for (Operation *part = before ? before->getNextNode()
                                   : &splice->getBlock()->front();
          part != splice; part = part->getNextNode())
-      // The indices of what is read backwards have a dimension of their own.
+      // The indices for parts that are read backwards have another rank.
       table.set(
           part->getResult(0),
           splice.getType().getRank() ==

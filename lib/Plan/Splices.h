@@ -7,10 +7,10 @@
 //     %b = slice %x [0:1]        ->
 //     %y = concat %a, %b
 //
-// A splice can be sharded along its dimension, at the price of what devices
-// then lack; the ops that it replaces need the dimension whole. It offers one
-// choice more and takes none away, so views always have it. If the dimension
-// stays whole, the splice becomes what it was.
+// A splice can be sharded along its dimension, at the price of exchanging the
+// rows that devices lack; the ops that it replaces need the dimension whole.
+// Splices only add choices, so views always have them. If the dimension stays
+// whole, the splice is turned back into the original ops.
 
 #ifndef TPOPT_PLAN_SPLICES_H
 #define TPOPT_PLAN_SPLICES_H
@@ -29,11 +29,11 @@ llvm::SmallVector<ProgramView::Rewrite *>
 addSplices(ProgramView &view, llvm::ArrayRef<mlir::Operation *> ops,
            ShardingTable &table);
 
-/// Whether a splice with this layout becomes what it was.
+/// Returns true if a splice with this layout is turned back.
 bool isTakenApart(SpliceOp splice, const TensorSharding &layout);
 
-/// What the slices and the concatenation cost that it becomes, and what the
-/// former hold, in bytes.
+/// The cost of the slices and the concatenation that replace a splice, and the
+/// bytes that the slices hold.
 struct PartsCost {
   cost::Price price;
   int64_t heldBytes = 0;
@@ -41,7 +41,7 @@ struct PartsCost {
 PartsCost getPartsCost(SpliceOp splice, const TensorSharding &layout,
                        const cost::CostModel &cost);
 
-/// Replaces the splices among `ops` for which that holds.
+/// Turns back the splices among `ops` for which isTakenApart() holds.
 void takeSplicesApart(llvm::ArrayRef<mlir::Operation *> ops,
                       ShardingTable &table);
 

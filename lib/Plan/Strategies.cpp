@@ -21,7 +21,7 @@ using namespace tp::cost;
 static constexpr ReduceKind kAllKinds[] = {ReduceKind::Sum, ReduceKind::Max,
                                            ReduceKind::Min};
 
-/// The kinds in which results of `op` may be unreduced.
+/// The reduction kinds in which results of `op` may be unreduced.
 static KindSet getPartialKinds(Operation *op, const ShardingRule &rule,
                                ArrayRef<KindSet> operands) {
   KindSet kinds = 0;
@@ -39,19 +39,20 @@ static KindSet getPartialKinds(Operation *op, const ShardingRule &rule,
 
 namespace {
 
-/// A way for a partial value to pass: these operands are unreduced together.
+/// Operands that are unreduced together, so that an op passes on a partial
+/// value.
 struct Flow {
   ReduceKind kind;
   SmallVector<unsigned, 2> operands;
 };
 
-/// The axes of every factor, then those of every flow.
+/// The axes of each factor, followed by the axes of each flow.
 using Assignment = SmallVector<AxisList, 8>;
 
 /// Assigns atoms to factors and flows, one after the other.
 class Enumeration {
 public:
-  /// Dimensions `whole` of the first operand are not cut.
+  /// Dimensions `whole` of the first operand are not sharded.
   Enumeration(Operation *op, ArrayRef<AxisRef> atoms, const CostModel &cost,
               LayoutPool &pool, bool evenly, ArrayRef<KindSet> partial,
               ArrayRef<int64_t> whole)
@@ -63,7 +64,7 @@ public:
     collectFlows(partial);
     prepare();
   }
-  /// Of an identity, which costs nothing.
+  /// Enumerates the strategies of an identity, which costs nothing.
   Enumeration(RankedTensorType type, ArrayRef<AxisRef> atoms,
               const CostModel &cost, LayoutPool &pool, bool evenly,
               KindSet kinds)
@@ -75,17 +76,16 @@ public:
     prepare();
   }
 
-  /// All strategies; false if there are more than `limit`.
+  /// Finds all strategies; returns false if there are more than `limit`.
   bool run(size_t limit) {
     this->limit = limit;
     assign(0, nullptr, 0);
     return !isOver();
   }
 
-  /// At most `count` strategies: those that differ least from what the tensors'
-  /// `shardings` ask for, none where they are not known, and among equals the
-  /// cheapest. Finds them by limited discrepancy search (Harvey and Ginsberg,
-  /// 1995).
+  /// Finds at most `count` strategies: those that differ least from the
+  /// tensors' `shardings`, if known, and among equals the cheapest. This is a
+  /// limited discrepancy search (Harvey and Ginsberg, 1995).
   void runNear(ArrayRef<const TensorSharding *> shardings, size_t count) {
     limit = kMaxTried;
     std::vector<Assignment> bases = getBases(shardings);
@@ -151,8 +151,9 @@ private:
     return MutableArrayRef(lists).drop_front(rule.factors.size());
   }
 
-  /// For each tensor the assignment that cuts it as it lies; what it leaves
-  /// idle goes where another one has it. And the one where all is idle.
+  /// For each tensor with a sharding, the assignment of axes that matches it;
+  /// axes that it does not use are assigned as for another tensor. Also the
+  /// assignment that uses no axis.
   std::vector<Assignment> getBases(ArrayRef<const TensorSharding *> shardings) {
     std::vector<Assignment> asked;
     for (auto [t, sharding] : llvm::enumerate(shardings)) {
@@ -185,8 +186,9 @@ private:
     return bases;
   }
 
-  /// All choices for the atoms from `i` on, with what came before fixed; with a
-  /// `base`, those that leave it at exactly `distance` atoms.
+  /// Enumerates all choices for the atoms from `i` on, with the earlier ones
+  /// fixed; with a `base`, only those that differ from it in exactly `distance`
+  /// atoms.
   void assign(unsigned i, const Assignment *base, unsigned distance) {
     if (isOver())
       return;
@@ -196,7 +198,7 @@ private:
         emit();
       return;
     }
-    // Continues with atom `i` where it is now.
+    // Continues with the next atom, leaving atom `i` where it is.
     auto next = [&](bool agrees) {
       if (!base || agrees)
         assign(i + 1, base, distance);
@@ -213,11 +215,12 @@ private:
       if (base)
         wanted = (*base)[f];
       const auto *place = llvm::find(wanted, atom);
-      // Every place in the list: the order of axes on a dimension matters.
+      // Try every position in the list: the order of axes on a dimension
+      // matters.
       for (unsigned at = 0; at <= saved.size(); ++at) {
         auto [before, behind] = std::pair(ArrayRef(saved).take_front(at),
                                           ArrayRef(saved).drop_front(at));
-        // Parts of one axis stay in order, so that they merge.
+        // Parts of one axis must stay in order, so that they can be merged.
         if (llvm::any_of(behind,
                          [&](const AxisRef &a) { return a.axis == atom.axis; }))
           continue;
@@ -240,7 +243,7 @@ private:
   }
 
   void emit() {
-    // One kind of partial value at a time.
+    // A value can be partial with only one kind.
     std::optional<ReduceKind> kind;
     AxisList unreduced;
     auto addUnreduced = [&](ReduceKind of, ArrayRef<AxisRef> list) {
@@ -260,7 +263,7 @@ private:
       if (!addUnreduced(flow.kind, list))
         return;
 
-    // The layouts these axes give, if there are any.
+    // The layouts that these axes give; not all assignments have any.
     OpShardings shardings;
     if (getShardings(rule, factorAxes(), shardings) ||
         (evenly && havePadding(shardings)))
@@ -268,7 +271,7 @@ private:
     for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       for (unsigned operand : flow.operands) {
         if (list.empty())
-          continue; // another flow may say what the operand is
+          continue; // another flow may give the kind of the operand
         shardings.operands[operand].unreduced.append(list.begin(), list.end());
         shardings.operands[operand].kind = flow.kind;
       }
@@ -282,12 +285,12 @@ private:
     }
     if (!setPrice(strategy))
       return;
-    // Several bases may be near.
+    // A strategy may be near several bases.
     if (seen.insert(lists).second)
       found.push_back(std::move(strategy));
   }
 
-  /// Whether some tensor has padding in its layout.
+  /// Returns true if some tensor has padding in its layout.
   bool havePadding(const OpShardings &shardings) const {
     auto hasPadding = [](const TensorSharding &sharding, Type of) {
       return tp::hasPadding(sharding, cast<RankedTensorType>(of).getShape());
@@ -305,7 +308,7 @@ private:
     return false;
   }
 
-  /// Returns false if the op cannot be computed so.
+  /// Returns false if the op cannot be computed with this strategy.
   bool setPrice(Strategy &strategy) {
     SmallVector<const TensorSharding *> layouts;
     for (unsigned layout : strategy.layouts)
@@ -334,7 +337,7 @@ private:
     return true;
   }
 
-  /// What is computed, or the type of what is handed on.
+  /// The op that is computed, or else the type of the value that is passed on.
   Operation *op = nullptr;
   RankedTensorType type;
   ArrayRef<AxisRef> atoms;
@@ -348,7 +351,8 @@ private:
   Assignment lists;
   std::set<Assignment> seen;
   std::vector<Strategy> found;
-  /// Assignments that fit no tensor cost time, too.
+  /// Also limits the assignments that give no layouts, as they take time as
+  /// well.
   static constexpr size_t kMaxTried = 1 << 14;
   size_t limit = 0, tried = 0;
 };
@@ -385,8 +389,8 @@ static std::unique_ptr<StrategySet> makeSet(Operation *op,
   return set;
 }
 
-// Plans grow with the square of the strategies. Two axes and the factors of a
-// transformer's ops make fewer than these.
+// The time of planning grows with the square of the number of strategies. Two
+// axes and the factors of a transformer's ops give fewer than these.
 static constexpr size_t kMaxStrategies = 64, kNearStrategies = 24;
 
 std::vector<Strategy>
@@ -433,7 +437,8 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
     }
     large.insert(key);
   }
-  // Too many: which of them count depends on where the op stands.
+  // There are too many: those near the op's shardings are kept, so the set
+  // depends on where the op is.
   SmallVector<const TensorSharding *> shardings;
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(op->getOperands()),

@@ -22,16 +22,16 @@ namespace tp::plan {
 using KindSet = uint8_t;
 inline KindSet toSet(ReduceKind kind) { return 1u << unsigned(kind); }
 
-/// One way to compute an op: which axes cut which factor, and what that makes
-/// of its tensors.
+/// One way to compute an op: the axes that shard each factor, and the resulting
+/// layouts of its tensors.
 struct Strategy {
-  /// Per tensor, operands first: what an operand must be, what a result is.
-  /// Results may be unreduced.
+  /// Per tensor, operands first: the layouts that operands must have and that
+  /// results will have. Results may be unreduced.
   llvm::SmallVector<unsigned, 4> layouts;
-  /// Of computing, and of what the op sends by itself.
+  /// The price of computing, and of data that the op itself sends.
   cost::Price price;
-  /// What a device holds while it computes, besides operands and results, in
-  /// bytes.
+  /// The bytes that a device holds while it computes, not counting operands and
+  /// results.
   int64_t scratchBytes = 0;
 };
 
@@ -43,7 +43,7 @@ struct StrategySet {
   llvm::SmallVector<const LayoutList *, 4> layouts;
   /// ports[tensor][strategy]: index into layouts[tensor].
   llvm::SmallVector<std::vector<uint16_t>, 4> ports;
-  /// The kinds in which results may be unreduced.
+  /// The reduction kinds in which results may be unreduced.
   KindSet partial = 0;
 
   StrategySet(llvm::ArrayRef<Strategy> strategies, unsigned numTensors,
@@ -53,27 +53,29 @@ struct StrategySet {
   }
 };
 
-/// Enumerates strategies: every part of the mesh may cut any factor that the op
-/// does not want whole, be left idle, or carry a partial value through a linear
-/// op. Equal ops share one set. Many parts and many factors make too many; then
-/// those count that are near what propagation gave the op's tensors.
+/// Enumerates strategies: every part of the mesh may shard any factor that the
+/// op does not need whole, be left idle, or carry a partial value through a
+/// linear op. Equal ops share one set. Many parts and factors give too many
+/// strategies; then only those near the shardings that propagation gave the
+/// op's tensors are kept.
 class StrategyEnumerator {
 public:
-  /// `atoms` are the parts of mesh axes that anything in the program uses,
-  /// disjoint. `evenly`: only what cuts all tensors into equal blocks.
+  /// `atoms` are the disjoint parts of mesh axes that the program may use. If
+  /// `evenly`, only strategies that split all tensors into equal blocks count.
   StrategyEnumerator(ShardingTable &table, llvm::ArrayRef<AxisRef> atoms,
                      const cost::CostModel &cost, LayoutPool &pool, bool evenly)
       : table(table), atoms(atoms.begin(), atoms.end()), cost(cost), pool(pool),
         evenly(evenly) {}
 
-  /// `partial[i]`: the kinds in which operand i may arrive unreduced.
+  /// `partial[i]`: the reduction kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
-  /// Whether ops equal to `op` leave whole what `tp.counted` names; at first
-  /// they may cut it.
+  /// Sets whether ops equal to `op` keep the dimensions in `tp.counted` whole;
+  /// initially they may shard them.
   void setCountedWhole(mlir::Operation *op, bool isWhole);
-  /// The ways to hold a tensor of `type` that is only handed on, perhaps
-  /// unreduced in one of `kinds`: as its operand 0, each once. If they are too
-  /// many, those near `sharding`, which may be null.
+  /// The ways to hold a tensor of `type` that is only passed on, perhaps
+  /// unreduced in one of `kinds`, without duplicates. The tensor is operand 0
+  /// of each. If there are too many, only those near `sharding`, which may be
+  /// null.
   std::vector<Strategy> getIdentity(mlir::RankedTensorType type,
                                     const TensorSharding *sharding,
                                     KindSet kinds);
@@ -91,19 +93,19 @@ private:
   const cost::CostModel &cost;
   LayoutPool &pool;
   bool evenly;
-  /// By everything of an op that strategies depend on.
+  /// The key is everything about an op that strategies depend on.
   std::unordered_map<Key, std::unique_ptr<StrategySet>, Hash> sets;
-  /// Ops with too many strategies, which depend on shardings besides.
+  /// Ops with too many strategies. Their sets also depend on shardings.
   std::set<Key> large;
-  std::set<Key> countedWhole; ///< Structures.
+  std::set<Key> countedWhole; ///< Structures of ops.
 };
 
 /// Everything about an op that its strategies depend on: equal for equal ops of
 /// repeated layers.
 std::vector<const void *> getStructure(mlir::Operation *op);
 
-/// Gives the results of `op` the sharding that those of its operands suggest,
-/// for an op that propagation has not seen.
+/// Sets the shardings of the results of `op` as its operands' shardings
+/// suggest, for an op that propagation has not seen.
 void inferShardings(mlir::Operation *op, ShardingTable &table);
 
 } // namespace tp::plan

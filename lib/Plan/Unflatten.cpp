@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::plan;
 
-/// The sizes in `shape` that each dimension of `flat` is split into; none if
+/// The sizes in `shape` that each dimension of `flat` is split into; nullopt if
 /// dimensions are merged.
 static std::optional<SmallVector<SmallVector<int64_t, 2>>>
 getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
@@ -35,7 +35,7 @@ getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
     if (product != size)
       return std::nullopt;
   }
-  // Ones at the end belong to the last.
+  // Trailing ones belong to the last dimension.
   for (int64_t size : shape) {
     if (size != 1 || parts.empty())
       return std::nullopt;
@@ -46,7 +46,7 @@ getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
 
 namespace {
 
-/// One product, and what its letters are split into.
+/// One product, and the parts that its letters are split into.
 class Unflattening {
 public:
   Unflattening(EinsumOp einsum, ArrayRef<int64_t> counts)
@@ -87,8 +87,9 @@ public:
   }
 
 private:
-  /// Splits the letters of `flat` as dimensions of `shape` are; false if those
-  /// are not split alone, or if no number of devices needs it.
+  /// Splits the letters of `flat` into the dimensions of `shape`. Returns false
+  /// if `shape` does more than split dimensions, or if no number of devices
+  /// requires the split.
   bool split(StringRef letters, ArrayRef<int64_t> flat,
              ArrayRef<int64_t> shape) {
     auto split = getParts(flat, shape);
@@ -111,8 +112,8 @@ private:
     return isNeeded;
   }
 
-  /// Whether blocks of the first part on some of the devices are not those of
-  /// all.
+  /// Returns true if, for some number of devices, the blocks of the first part
+  /// differ from those of the whole dimension.
   bool hasOtherBlocks(int64_t size, ArrayRef<int64_t> sizes) const {
     const auto *first =
         llvm::find_if(sizes, [](int64_t part) { return part > 1; });
@@ -123,7 +124,7 @@ private:
     });
   }
 
-  /// Whether there are letters for all parts.
+  /// Returns true if there are enough letters for all parts.
   bool fits() const {
     size_t count = 0;
     for (const auto &[letter, sizes] : parts)
@@ -138,7 +139,8 @@ private:
     return shape;
   }
 
-  /// Whether an operand is read as it was before `reshape`.
+  /// Returns true if the split undoes `reshape`, so that the product reads its
+  /// input.
   bool isUndone(ReshapeOp reshape) {
     for (auto [letters, operand] : {std::pair(terms.lhs, einsum.getLhs()),
                                     std::pair(terms.rhs, einsum.getRhs())})

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What would remove a collective, in words.
+// Describes in words how to avoid a collective.
 
 #include "lib/Report/BuildReport.h"
 
@@ -17,7 +17,7 @@ using namespace tp::cost;
 
 namespace {
 
-/// Words about one launch.
+/// Writes the advice for one launch.
 class Adviser {
 public:
   Adviser(const CollectiveCost &launch, unsigned part, CollectiveOpInterface op,
@@ -41,7 +41,7 @@ public:
       os << "write the axes in one order on both sides: " << name()
          << " is made as " << in() << " and wanted as " << out();
       break;
-    case CollectiveKind::ReduceScatter: // sums and cuts: nothing is cheaper
+    case CollectiveKind::ReduceScatter: // sums and shards: nothing is cheaper
     case CollectiveKind::AllSlice:
     case CollectiveKind::ToPartial:
       break;
@@ -83,8 +83,8 @@ private:
     } else if (auto function = getReturning(user)) {
       adviseResult(function, use->getOperandNumber());
     } else {
-      // The user may be cut along the axes elsewhere, and then must have this
-      // dimension whole.
+      // The user may be sharded along the axes in another dimension, and then
+      // needs this dimension whole.
       bool elsewhere =
           user && user->getNumResults() != 0 && usesAxes(user->getResult(0));
       os << "constrain ";
@@ -102,14 +102,15 @@ private:
     }
   }
 
-  /// The function that `user` ends, if it does.
+  /// The function that `user` returns from, or null.
   static FunctionOpInterface getReturning(Operation *user) {
     if (!user || !user->hasTrait<OpTrait::ReturnLike>())
       return nullptr;
     return dyn_cast<FunctionOpInterface>(user->getParentOp());
   }
 
-  /// The caller may want it cut: what that saves, and how to say it.
+  /// The caller may accept a sharded result: says what that saves, and how to
+  /// write it.
   void adviseResult(FunctionOpInterface function, unsigned number) {
     os << "leave result ";
     if (auto name = function.getResultAttrOfType<StringAttr>(number, kNameAttr))
@@ -173,7 +174,7 @@ private:
 } // namespace
 
 std::string tp::getAdvice(const CollectiveCost &launch, ShardingTable &table) {
-  // A shift is what its author wrote.
+  // A shift was written by the program's author.
   auto collective = dyn_cast<CollectiveOpInterface>(launch.op);
   if (!collective)
     return "";

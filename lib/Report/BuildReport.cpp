@@ -29,8 +29,9 @@ std::string tp::getPlace(Location loc) {
   return text;
 }
 
-/// The part `layers.N` of a path, as models of several libraries call it, and
-/// whose layer it is: `decoder.layers.1` of `jit(f)/decoder.layers.1.fc1/dot`.
+/// The part `layers.N` of a path, as models of several libraries name it,
+/// including the prefix that tells whose layer it is: `decoder.layers.1` of
+/// `jit(f)/decoder.layers.1.fc1/dot`.
 static StringRef findLayer(StringRef path) {
   SmallVector<StringRef> words;
   for (size_t at = 0; at <= path.size(); at += words.back().size() + 1)
@@ -102,7 +103,7 @@ public:
   }
 
 private:
-  /// Whether everything is there that the rest relies on.
+  /// Checks that everything is there that the rest relies on.
   LogicalResult check() {
     auto missing = [&](Location loc) {
       return emitError(loc) << prefix(ErrorCode::MissingSharding);
@@ -143,8 +144,8 @@ private:
     Trips trips = getTrips(op);
     StringRef layer = getLayer(op->getLoc());
     if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
-      // Between layers: of the one that makes the value, which may be none. An
-      // argument is for whoever uses it.
+      // A launch between layers belongs to the layer that makes the value, if
+      // any. An argument belongs to its user.
       Value source = launch->source;
       if (source.getDefiningOp() || layer.empty())
         layer = getLayer(source.getLoc());
@@ -177,8 +178,8 @@ private:
     sum.replicated += some.replicated;
   }
 
-  /// Whether every device does the same: on whole tensors, and none of them a
-  /// part of a sum. What stands in a manual region has no shardings.
+  /// Returns true if every device computes the same: on whole tensors, none of
+  /// which is a partial sum. Values in a manual region have no shardings.
   bool isReplicated(Operation *op) {
     auto isAlike = [&](Value value) {
       const TensorSharding *sharding = table.lookup(value);
@@ -270,7 +271,7 @@ private:
       getMemory(role) += bytes;
       report.memory.padding += local->getPaddingBytes();
     }
-    // What a function returns is what its return op is given.
+    // The results of a function are the operands of its return op.
     function.getFunctionBody().walk([&](Operation *op) {
       if (!op->hasTrait<OpTrait::ReturnLike>() ||
           op->getParentOp() != function.getOperation())
@@ -310,10 +311,10 @@ private:
                       microseconds(2), microseconds(3)};
   }
 
-  /// The plan, and what changed its price since then.
+  /// Adds the plan, and the later changes of its price.
   void addPrice() {
     auto prices = function->getAttrOfType<PricesAttr>(kPricesAttr);
-    // Of a plan for another machine nothing adds up.
+    // The prices of a plan for another machine would not add up.
     if (!prices || prices.getUnit() != getCostUnit(table.getMesh()))
       return;
     prices = addChange(prices, function, PriceKind::Other, /*count=*/0, table,

@@ -3,12 +3,12 @@
 
 /// \file Reads the report out of a module.
 ///
-/// The module has run `tp-plan-collectives`; it may have run `tp-localize`.
-/// Where it is not there yet, an error says what to run. Times need a machine,
-/// or links on the mesh.
+/// The module has run `tp-plan-collectives`, and perhaps `tp-localize`. If it
+/// has not been planned, an error says what to run. Times need a machine, or
+/// links on the mesh.
 ///
-/// Layers are ops whose location is named `layers.N`, or begins or continues
-/// with that: `model.layers.3.mlp.gate` is of layer `layers.3`.
+/// Layers are ops whose location has a name that contains `layers.N`:
+/// `model.layers.3.mlp.gate` is in layer `layers.3`.
 
 #ifndef TPOPT_REPORT_BUILDREPORT_H
 #define TPOPT_REPORT_BUILDREPORT_H
@@ -18,18 +18,18 @@
 
 namespace tp {
 
-/// Emits errors.
+/// Builds the report of a module; emits errors.
 mlir::FailureOr<Report>
 buildReport(mlir::ModuleOp module, const std::optional<cost::Machine> &machine);
 
-/// What to write in the program so that `launch` is not needed, or sends less;
-/// empty if nothing would help.
+/// Advice on how to change the program so that `launch` is not needed, or sends
+/// less; empty if nothing would help.
 std::string getAdvice(const cost::CollectiveCost &launch, ShardingTable &table);
 
-/// `file:line:col`, empty if `loc` has none.
+/// `file:line:col`, or empty if `loc` has none.
 std::string getPlace(mlir::Location loc);
 
-/// `layers.N`, empty if `loc` names no layer. Lives as long as the context.
+/// `layers.N`, or empty if `loc` names no layer. Valid as long as the context.
 llvm::StringRef getLayer(mlir::Location loc);
 
 /// `f32[512,2048]`, with the sizes given.

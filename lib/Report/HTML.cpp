@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The report as one HTML page that fetches nothing.
+// The report as one HTML page that loads nothing else.
 
 #include "Summary.h"
 
@@ -56,7 +56,7 @@ public:
   }
 
 private:
-  /// Text from outside may be any bytes, and never becomes markup.
+  /// Text from outside may contain any bytes, and must not become markup.
   std::string escape(llvm::StringRef text) {
     std::string out;
     llvm::raw_string_ostream stream(out);
@@ -229,7 +229,7 @@ private:
   }
 
   void write(const Picture &picture) {
-    // Beyond this a picture is no help.
+    // Above this size a picture does not help.
     constexpr size_t kMost = 64;
     if (picture.boxes.size() == 1 && picture.notes.empty()) {
       os << "<span class=\"soft\">whole on all</span>";

@@ -33,7 +33,8 @@ public:
               });
           });
       });
-      // Most modules have one mesh; else it is the first function's.
+      // Most modules have one mesh; if there are several, this is the first
+      // function's.
       if (!report.functions.empty())
         writeAxes("mesh", report.functions.front().mesh);
       else if (!report.meshes.empty())
@@ -64,7 +65,7 @@ private:
     json.attributeEnd();
   }
 
-  /// Names come from outside and may be any bytes.
+  /// Names come from outside and may contain any bytes.
   void string(llvm::StringRef key, llvm::StringRef value) {
     json.attribute(key, llvm::json::fixUTF8(value));
   }

@@ -25,7 +25,7 @@ std::string tp::formatDevices(llvm::ArrayRef<int64_t> devices) {
   return text;
 }
 
-/// What block `index` holds.
+/// The range of elements in block `index`.
 static std::string labelBlock(BlockLayout layout, int64_t index) {
   int64_t first = layout.begin(index), count = layout.valid(index);
   if (count == 0)
@@ -41,7 +41,7 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
     if (getSize(entry.axes) > 1)
       cut.push_back(dim);
 
-  // One cut dimension is drawn as it would be in a matrix.
+  // A single sharded dimension is drawn as it would be in a matrix.
   std::optional<unsigned> rowDim, columnDim;
   if (cut.size() >= 2) {
     rowDim = cut[0];
@@ -128,7 +128,8 @@ void tp::printPicture(const Picture &picture, llvm::raw_ostream &os) {
     if (!text.empty())
       margin = std::max(margin, text.size() + 3);
 
-  // A column is a line, a blank, a box and a blank; one more line ends the row.
+  // A column takes a line, a blank, a box and a blank; a final line ends the
+  // row.
   size_t room = kWidth > margin + 1 ? (kWidth - margin - 1) / (box + 3) : 0;
   auto columns = select(picture.columnLabels.size(), std::max(room, kFewest));
   auto rows = select(picture.rowLabels.size(), kHeight);

@@ -13,9 +13,9 @@
 ///     4-7 | 4-5 | 6-7 |
 ///         +-----+-----+
 ///
-/// A box holds the devices that have this part of the tensor, several if it is
-/// replicated. At most two dimensions are drawn, the first two that are cut; a
-/// note says what the picture leaves out.
+/// A box lists the devices that have this part of the tensor, several if it is
+/// replicated. At most two dimensions are drawn, the first two that are
+/// sharded; notes say what the picture leaves out.
 
 #ifndef TPOPT_REPORT_PICTURE_H
 #define TPOPT_REPORT_PICTURE_H
@@ -30,7 +30,7 @@ namespace tp {
 
 /// The boxes, row by row.
 struct Picture {
-  std::string caption; ///< Which dimension goes where; empty if none is cut.
+  std::string caption; ///< Which dimension is drawn in which direction.
   std::vector<std::string> rowLabels, columnLabels;
   std::vector<std::string> boxes; ///< Device numbers such as `0-3,8`.
   std::vector<std::string> notes;
@@ -44,7 +44,7 @@ Picture makePicture(const Mesh &mesh, const TensorSharding &sharding,
                     llvm::ArrayRef<int64_t> shape);
 
 /// Draws with ASCII lines, indented by two, at most 80 columns wide and 16
-/// boxes high. Where that is not enough, `..` stands for what is left out.
+/// boxes high. If the picture is larger, `..` marks what is left out.
 void printPicture(const Picture &picture, llvm::raw_ostream &os);
 
 /// Sorted numbers as ranges: `0-3,8`.

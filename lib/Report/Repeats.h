@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Names that differ in a number alone, as those of equal layers do.
+/// \file Names that differ only in a number, such as those of equal layers.
 
 #ifndef TPOPT_LIB_REPORT_REPEATS_H
 #define TPOPT_LIB_REPORT_REPEATS_H
@@ -15,30 +15,31 @@
 
 namespace tp {
 
-/// `layers.3.up`, or many of its kind as one: `layers.0..29.up`.
+/// A name such as `layers.3.up`, or a group of names that differ only in the
+/// number: `layers.0..29.up`.
 class RepeatedName {
 public:
   explicit RepeatedName(llvm::StringRef name);
 
-  /// Counts another name, if it differs in the number alone.
+  /// Adds another name to the group if it differs only in the number.
   bool add(const RepeatedName &other);
   size_t getCount() const { return count; }
   std::string str() const;
 
 private:
-  std::string before, after;      ///< Of the number.
-  std::optional<int> first, last; ///< None: the name has no number.
+  std::string before, after;      ///< The text around the number.
+  std::optional<int> first, last; ///< None if the name has no number.
   size_t count = 1;
 };
 
-/// What is alike, as one: the first of it, and all names.
+/// A group of equal entries: the first one, and all names.
 template <typename T> struct Repeated {
   const T *value;
   RepeatedName name;
 };
 
-/// `values` in order, each with all later ones that `areAlike` says are equal
-/// to it but for their names.
+/// Groups `values`, in order: each group has a value and all later ones for
+/// which `areAlike` says that they only differ in their names.
 template <typename T>
 std::vector<Repeated<T>>
 groupRepeated(llvm::ArrayRef<const T *> values,

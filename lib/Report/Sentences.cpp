@@ -34,7 +34,7 @@ static std::string formatAxes(AxisListAttr axes) {
 }
 
 std::string tp::formatSharding(ShardingAttr sharding, ShardingTable &table) {
-  // Somebody may have written the record by hand.
+  // The record may have been written by hand.
   if (sharding.getMesh().getValue() != table.getMesh().name)
     return llvm::to_string(sharding);
   return table.resolve(sharding, sharding.getDims().size())
@@ -46,7 +46,7 @@ std::string tp::formatSharding(ShardingAttr sharding, ShardingTable &table) {
 //===----------------------------------------------------------------------===//
 
 /// The rule that makes the reshard of `reason` necessary; empty if the program
-/// asks for it.
+/// requests the reshard.
 static std::string describeKind(ReasonAttr reason) {
   std::string user = reason.getUser().str();
   switch (reason.getKind()) {
@@ -125,7 +125,7 @@ std::vector<std::string> tp::describeArrival(ArrivalAttr arrival) {
   return lines;
 }
 
-/// What stood in the way; `winner` is the axis that did, if one did.
+/// Describes the obstacle; `winner` is the axis that was in the way, if any.
 static std::string describeRule(LossRule rule, AxisRefAttr winner) {
   std::string who =
       winner ? formatAxis(winner, /*quoted=*/true) : "another axis";
@@ -174,7 +174,8 @@ std::string tp::describeAlternative(AlternativeAttr alternative,
                                     ShardingTable &table) {
   double cost = alternative.getCost().convertToDouble();
   bool isTimed = alternative.getUnit() == CostUnit::Seconds;
-  // Without times, arithmetic counts as bytes, too: not all of them are sent.
+  // Without times, arithmetic is counted in bytes as well: not all of them are
+  // sent.
   return "as " + formatSharding(alternative.getSharding(), table) +
          ": all else equal, " +
          (isTimed ? formatTime(cost * 1e6) : formatBytes(std::llround(cost))) +

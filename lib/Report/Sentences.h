@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The records of the passes (TPRecords.td) in words. Nothing else makes
-/// sentences of them, and nobody reads one.
+/// \file The records of the passes (TPRecords.td) in words. All sentences about
+/// them are made here, and no code parses these sentences.
 ///
 ///     #tp.reason<kind = gathered, user = "tp.add", axes = <{"x"}>>
 ///     outer dimension: tp.add needs whole what is cut along {x}
@@ -21,11 +21,11 @@ namespace tp {
 /// `[{"x"}, {}]`.
 std::string formatSharding(spmd::ShardingAttr sharding, ShardingTable &table);
 
-/// Why `collective` is there: the reasons of its `tp.why`, joined by `; and `.
-/// Empty if it was in the program from the start.
+/// The reason for `collective`: the reasons in its `tp.why`, joined by `; and
+/// `. Empty if the program had it from the start.
 std::string describeWhy(mlir::Operation *collective, ShardingTable &table);
 
-/// The way of an axis, a line for its beginning and one for each hop:
+/// The path of an axis, with a line for its start and one for each hop:
 ///
 ///     "model" on dim 1: written on w
 ///     to h over tp.exp at mlp.mlir:9:8 (priority 1)
@@ -40,9 +40,9 @@ std::string describeLoss(LossAttr loss);
 std::string describeAlternative(AlternativeAttr alternative,
                                 ShardingTable &table);
 
-/// What `item` of a price is for, as in `reshards as collectives`.
+/// Describes an item of a price, as in `reshards as collectives`.
 std::string describePrice(PriceKind kind);
-/// The stage that it belongs to, `partition` and so on.
+/// The stage that the item belongs to, `partition` and so on.
 llvm::StringRef getStageOf(PriceKind kind);
 
 } // namespace tp

@@ -27,7 +27,7 @@ std::string tp::formatBytes(int64_t bytes) {
     return std::to_string(bytes) + " B";
   double value = bytes / 1024.0;
   unsigned unit = 0;
-  // As long as it would print as 1024.0.
+  // Goes on while the value would print as 1024.0.
   while (value >= 1023.95 && unit + 1 < std::size(units)) {
     value /= 1024;
     ++unit;
@@ -128,7 +128,7 @@ std::string tp::describeMesh(const MeshEntry &mesh) {
   int64_t devices = mesh.getNumDevices();
   std::string text = llvm::join(axes, " x ") + ", " + std::to_string(devices) +
                      (devices == 1 ? " device" : " devices");
-  // A longer list tells nobody anything.
+  // A longer list is of no use to a reader.
   constexpr size_t most = 16;
   if (mesh.deviceIds.empty())
     return text;
@@ -246,7 +246,8 @@ std::string tp::describeReplicated(const FunctionReport &function) {
   }
   if (function.layers.empty())
     return text;
-  // The layers with the most replicated work come first, ties in program order.
+  // Layers with the most replicated work come first, and equal ones in program
+  // order.
   llvm::sort(layers, [](const LayerEntry *a, const LayerEntry *b) {
     return std::pair(-a->operations.replicated, a) <
            std::pair(-b->operations.replicated, b);
@@ -261,12 +262,12 @@ std::string tp::describeReplicated(const FunctionReport &function) {
   return text;
 }
 
-/// `+3.0 us`, `-1 launch`: what an entry changes, in a few words.
+/// Describes in a few words what an entry changes: `+3.0 us`, `-1 launch`.
 static std::string describeChange(const FunctionReport &function,
                                   const PriceEntry &entry) {
   llvm::SmallVector<std::string> parts;
   auto add = [&](double amount, llvm::StringRef what) {
-    // Less than a digit is nothing.
+    // Changes too small to be printed are omitted.
     if (std::abs(amount) < (function.timed ? 0.05 : 0.5))
       return;
     parts.push_back((amount < 0 ? "-" : "+") +
@@ -293,7 +294,8 @@ std::string tp::describePlan(const FunctionReport &function) {
   if (function.plan.gap == 0)
     text += ", proved optimal";
   else
-    // Without times, arithmetic counts as bytes, too: these are no bytes sent.
+    // Without times, arithmetic is counted in bytes as well: these are not
+    // bytes sent.
     text += ", within " +
             (function.timed ? formatTime(function.plan.gap)
                             : "what sending " +

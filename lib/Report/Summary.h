@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the table and the HTML page show of a report in the same way.
+// The parts of a report that the table and the HTML page show in the same way.
 
 #ifndef TPOPT_LIB_REPORT_SUMMARY_H
 #define TPOPT_LIB_REPORT_SUMMARY_H
@@ -18,14 +18,15 @@ struct CollectiveGroup {
   double microseconds = 0;
 };
 
-/// In order of first appearance; launches, bytes and times of all turns.
+/// In order of first appearance; launches, bytes and times are for all
+/// iterations.
 std::vector<CollectiveGroup> groupCollectives(const FunctionReport &function);
 
 /// The sum of all groups.
 CollectiveGroup sumGroups(llvm::ArrayRef<CollectiveGroup> groups);
 
-/// The share of `part` in all communication, in time where that is known, else
-/// in bytes sent; 0 to 1.
+/// The share of `part` in all communication, from 0 to 1: in time if known,
+/// else in bytes sent.
 double getShare(const CollectiveGroup &part, const CollectiveGroup &all);
 
 /// The most expensive collectives, at most `count`, the worst first.
@@ -39,37 +40,37 @@ std::string summarize(const FunctionReport &function);
 /// `data=2 x model=4, 8 devices`.
 std::string describeMesh(const MeshEntry &mesh);
 
-/// The rows of the memory table that are not zero: what, and how much.
+/// The nonzero rows of the memory table: their titles and bytes.
 std::vector<std::pair<std::string, int64_t>>
 listMemory(const MemoryEntry &memory);
 
-/// Whether activations are those of the compiled program, and where they take
-/// most; empty if nothing is known.
+/// Says whether activations are those of the compiled program, and where their
+/// peak is; empty if nothing is known.
 std::string describeActivations(const MemoryEntry &memory);
 
-/// `fits in 80.0 GB` and so on: what the capacity says to the total.
+/// Compares the total with the capacity: `fits in 80.0 GB` and so on.
 std::string judgeCapacity(const MemoryEntry &memory);
 
-/// What padding costs, or nothing if there is none.
+/// Describes the cost of padding; empty if there is none.
 std::string describePadding(const MemoryEntry &memory);
 
-/// What was planned, and what has changed that; empty if it is not known.
+/// Describes the plan and later changes; empty if unknown.
 std::string describePlan(const FunctionReport &function);
 
-/// `verified: field`, and what that means.
+/// `verified: field`, and an explanation.
 std::string describeProof(const FunctionReport &function);
 
-/// What a call is predicted to take; empty if times are not known.
+/// The predicted time of a call; empty if times are not known.
 std::string describeCall(const FunctionReport &function);
 
-/// How communication and compute compare; empty if neither is known.
+/// Compares communication and compute; empty if neither is known.
 std::string compareTimes(const FunctionReport &function);
 
-/// What overlap saves of the time that collectives take, and what is left to
-/// gain; empty if it is not known or there are no collectives.
+/// The time that overlap saves on collectives, and what can still be gained;
+/// empty if unknown or if there are no collectives.
 std::string describeOverlap(const FunctionReport &function);
 
-/// The share of work that every device repeats, in all and by layer; empty if
+/// The share of work that every device repeats, in total and by layer; empty if
 /// it is 1 % or less.
 std::string describeReplicated(const FunctionReport &function);
 

@@ -11,11 +11,11 @@
 
 using namespace tp;
 
-/// No line is longer.
+/// The maximum length of a line.
 static constexpr size_t kWidth = 100;
 
-/// `text` in lines that start with `indent` blanks, broken between words; a
-/// word that is too long for a line is cut.
+/// Prints `text` in lines that start with `indent` blanks, broken between
+/// words; a word that is too long for a line is broken.
 static void printWrapped(llvm::raw_ostream &os, llvm::StringRef text,
                          size_t indent) {
   size_t room = kWidth - indent;
@@ -58,7 +58,8 @@ static void printCollective(const CollectiveEntry &entry,
   if (!entry.note.empty())
     printWrapped(os, entry.note, 8);
   if (!entry.advice.empty())
-    // A sum is needed whatever is cut, but may be sent in half the bytes.
+    // A sum is needed however tensors are sharded, but half the bytes may be
+    // enough.
     printWrapped(os,
                  (entry.kind == "all_reduce" ? "cheaper: " : "to avoid it: ") +
                      entry.advice,
@@ -105,7 +106,7 @@ static void printCollectives(const FunctionReport &function,
     printCollective(*group.value, group.name, os);
 }
 
-/// A row for each tensor: what it is, how it is cut, and what a device has.
+/// A row for each tensor: its type, its sharding, and what a device holds.
 static void printTensors(llvm::StringRef title,
                          llvm::ArrayRef<TensorEntry> tensors,
                          llvm::raw_ostream &os) {
@@ -132,8 +133,8 @@ static void printTensors(llvm::StringRef title,
     types = std::max(types, row.value->global.size());
     shardings = std::max(shardings, getSharding(*row.value).size());
   }
-  // What is left of a line beside blanks and bytes; the end of a name says
-  // most.
+  // The remaining width, after blanks and bytes. The end of a name is the most
+  // telling part.
   constexpr size_t bytes = 10, least = 20;
   size_t used = 4 + 2 * 3 + bytes + types + shardings;
   names = std::min(names, std::max(least, kWidth - std::min(kWidth, used)));
@@ -154,7 +155,7 @@ static void printTensors(llvm::StringRef title,
     os << "    and " << more << " more, in --tp-report=FILE.json or .html\n";
 }
 
-/// What layers take, equal ones once.
+/// Prints the times of layers, with a single row for equal ones.
 static void printLayers(const FunctionReport &function, llvm::raw_ostream &os) {
   if (!function.timed || function.layers.empty())
     return;

@@ -16,7 +16,7 @@ using namespace tp;
 using namespace tp::spmd;
 
 namespace {
-/// What the shardings of a module name.
+/// The axes that the shardings of a module name.
 class NamedAxes {
 public:
   explicit NamedAxes(ModuleOp module) {
@@ -52,8 +52,8 @@ private:
 };
 } // namespace
 
-/// Where a mesh is written. One that an option made is written nowhere, and the
-/// first function serves.
+/// The location where a mesh is written. A mesh that comes from an option has
+/// no location, so the first function's is used.
 static Location getPlace(MeshOp mesh) {
   if (auto file = mesh->getLoc()->findInstanceOf<FileLineColLoc>();
       file && file.getLine() > 0)

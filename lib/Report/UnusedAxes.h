@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Axes of a mesh along which nothing is cut: the devices along them do
-/// the same work, which is hardly what their owner wants.
+/// \file Axes of a mesh along which nothing is sharded: the devices along them
+/// do the same work, which is rarely intended.
 
 #ifndef TPOPT_REPORT_UNUSEDAXES_H
 #define TPOPT_REPORT_UNUSEDAXES_H
@@ -12,9 +12,9 @@
 
 namespace tp {
 
-/// Says for each mesh of a partitioned module which axes no sharding names, or
-/// that it names none at all. An axis of one device is no axis, and
-/// `replicated={..}` names one. Returns how often there was something to say.
+/// Reports, for each mesh of a partitioned module, the axes that no sharding
+/// names, or that none of its axes is named. Axes of size 1 are ignored;
+/// `replicated={..}` counts as naming an axis. Returns the number of reports.
 unsigned reportUnusedAxes(mlir::ModuleOp module,
                           mlir::DiagnosticSeverity severity);
 

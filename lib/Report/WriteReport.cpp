@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Writes a report to where its user wants it.
+// Writes a report to the place that the user has chosen.
 
 #include "lib/Report/Report.h"
 #include "lib/Support/OutputFile.h"

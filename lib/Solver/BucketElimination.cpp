@@ -60,7 +60,7 @@ Problem::BucketElimination::BucketElimination(const Problem &problem)
   }
 }
 
-/// Takes a node with a known option out of all tables.
+/// Removes a node with a known option from all tables.
 void Problem::BucketElimination::fix(unsigned node, unsigned option) {
   for (CostTable *table : buckets[node]) {
     auto *axis = llvm::find_if(table->axes, [&](const CostTable::Axis &axis) {
@@ -72,8 +72,9 @@ void Problem::BucketElimination::fix(unsigned node, unsigned option) {
   buckets[node].clear();
 }
 
-/// Replaces the tables in the bucket of a node, in the buckets of its
-/// neighbours, by one table of the least costs.
+/// Adds up the tables in the bucket of a node, minimizes the sum over its
+/// options, and replaces these tables by the result in the buckets of its
+/// neighbours.
 void Problem::BucketElimination::eliminate(
     unsigned node, llvm::ArrayRef<unsigned> neighbours) {
   if (neighbours.empty())
@@ -120,8 +121,8 @@ Problem::BucketElimination::orderLoops(unsigned node,
   return order;
 }
 
-/// The best option of a node, if the other nodes in its bucket have those of
-/// `selection`.
+/// The best option of a node, given the options of the other nodes in its
+/// bucket in `selection`.
 unsigned Problem::BucketElimination::selectOption(
     unsigned node, llvm::ArrayRef<unsigned> selection) const {
   std::vector<double> sums = problem.getCosts(node).vec();

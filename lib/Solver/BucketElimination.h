@@ -9,7 +9,7 @@
 // of its edges. To eliminate a node, the tables in its bucket and its costs are
 // added up, and the sum is minimized over its options. The result is a table
 // over its neighbours, which replaces the others in their buckets. R0, RI and
-// RII are this for zero, one and two neighbours (Reduction.h).
+// RII (Reduction.h) are the special cases of zero, one and two neighbours.
 //
 // A cycle a-b-c-d, in the order a, b, c, d:
 //
@@ -20,7 +20,8 @@
 //     bucket of d: W(d)                 -> the optimum
 //
 // Back-propagation then visits the nodes in reverse. Each takes the best option
-// by the tables in its bucket: their other nodes have theirs.
+// according to the tables in its bucket: all other nodes in these tables
+// already have their options.
 //
 // Time and memory are exponential in the number of neighbours at elimination,
 // so they depend on the order (EliminationOrder.h). A node that the order fixes
@@ -39,7 +40,7 @@ namespace tp::solver {
 
 class Problem::BucketElimination {
 public:
-  /// An optimal selection. None if that takes more work.
+  /// An optimal selection, or nullopt if finding it takes more than `work`.
   static std::optional<std::vector<unsigned>> solve(const Problem &problem,
                                                     double work);
 
@@ -60,8 +61,8 @@ private:
 
   const Problem &problem;
   std::deque<CostTable> tables;
-  std::deque<std::vector<double>> storage; ///< Of tables that were computed.
-  /// By node. After its elimination a bucket stays as it was.
+  std::deque<std::vector<double>> storage; ///< Holds the computed tables.
+  /// By node. The bucket of an eliminated node stays as it was.
   std::vector<llvm::SmallVector<CostTable *, 4>> buckets;
 };
 

@@ -15,7 +15,7 @@ BucketMinimizer::BucketMinimizer(unsigned node,
                                  llvm::ArrayRef<CostTable *> bucket)
     : node(node), numOptions(nodeCosts.size()), neighbours(neighbours),
       numLoops(neighbours.size()) {
-  // Long enough for vector instructions to pay.
+  // Blocks should be long enough for vector instructions to pay off.
   constexpr unsigned kBlockSize = 32;
   while (numLoops > 0 && blockSize < kBlockSize)
     blockSize *= neighbours[--numLoops].numOptions;
@@ -26,7 +26,7 @@ BucketMinimizer::BucketMinimizer(unsigned node,
     sums[0].insert(sums[0].end(), blockSize, cost);
   for (const CostTable *table : bucket)
     addSummand(*table);
-  // Where nothing is added, the sum of the loop around is used.
+  // A loop that adds nothing uses the sum of its enclosing loop.
   for (unsigned depth = 1; depth <= numLoops; ++depth)
     if (!summands[depth].empty())
       sums[depth].resize(sums[0].size());
@@ -81,7 +81,7 @@ std::vector<uint32_t> BucketMinimizer::computeBlockOffsets(
   return offsets;
 }
 
-/// Runs the loop inside of `depth` others, whose sum is `before`.
+/// Runs the loop that is nested in `depth` others, whose sum is `before`.
 void BucketMinimizer::runLoop(unsigned depth, llvm::ArrayRef<double> before) {
   if (depth == numLoops) {
     const double *sum = before.data();

@@ -5,19 +5,19 @@
 // minimizes over the bucket's node.
 //
 // The result has an entry for each combination of options of the neighbours.
-// Loops over the neighbours are nested in each other, and a table is added as
-// soon as all its neighbours have options, not again for each option of the
-// others. Let node x have the neighbours a, b and c, and the tables T(x, a),
-// T(x, b) and U(x, b, c):
+// Loops over the neighbours are nested. Each table is added as soon as all its
+// neighbours have options, and not again for each option of the inner
+// neighbours. Let node x have the neighbours a, b and c, and the tables T(x,
+// a), T(x, b) and U(x, b, c):
 //
 //     for each a:               sum1(x) = cost(x) + T(x, a)
 //       for each b:             sum2(x) = sum1(x) + T(x, b)
 //         for each c:           sum3(x) = sum2(x) + U(x, b, c)
 //                               result(a, b, c) = min over x of sum3(x)
 //
-// The innermost loops are one: the combinations of the last neighbours form a
-// block, long enough for vector instructions. All sums above have an entry for
-// each x and each place of the block.
+// The innermost loops are merged: the combinations of the last neighbours form
+// a block, long enough for vector instructions. All sums above have an entry
+// for each x and each position in the block.
 
 #ifndef TPOPT_LIB_SOLVER_BUCKETMINIMIZER_H
 #define TPOPT_LIB_SOLVER_BUCKETMINIMIZER_H
@@ -35,25 +35,25 @@ public:
   struct Neighbour {
     unsigned node, numOptions;
   };
-  /// `neighbours` are those of the outermost loop to those of the innermost.
+  /// `neighbours` are in the order of the loops, outermost first.
   BucketMinimizer(unsigned node, llvm::ArrayRef<double> nodeCosts,
                   llvm::ArrayRef<Neighbour> neighbours,
                   llvm::ArrayRef<CostTable *> bucket);
 
-  /// Lowers `result` to the minima where they are less. The neighbour of the
-  /// outermost loop has the largest stride in it.
+  /// Lowers the entries of `result` to the minima that are less. The neighbour
+  /// of the outermost loop has the largest stride in `result`.
   void lower(std::vector<double> &result) {
     out = result.data();
     runLoop(/*depth=*/0, sums[0]);
   }
 
 private:
-  /// A table that is added.
+  /// A table to add.
   struct Summand {
     const double *values;
     CostTable::Axis nodeAxis;
-    /// By place in the block: the offset in the table. Empty if the table has
-    /// none of the nodes of the block.
+    /// The offset in the table for each position in the block. Empty if the
+    /// table has none of the nodes of the block.
     std::vector<uint32_t> blockOffsets;
     /// Whether the offsets are 0, 1, 2 and so on.
     bool isContiguous = false;
@@ -73,8 +73,9 @@ private:
   unsigned numLoops; ///< The other neighbours are in the block.
   unsigned blockSize = 1;
   llvm::SmallVector<unsigned> loopOptions; ///< By loop: the current option.
-  // By depth, the number of loops around: the tables to add there, and the sum
-  // of all tables so far, by option of the node and place in the block.
+  // By depth, that is, the number of enclosing loops: the tables to add there,
+  // and the sum of all tables so far, by option of the node and position in the
+  // block.
   std::vector<std::vector<Summand>> summands;
   std::vector<std::vector<double>> sums;
   double *out = nullptr; ///< Where the next block of the result goes.

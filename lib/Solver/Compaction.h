@@ -1,20 +1,21 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Edges of a problem in which some options are gone.
+// Edges of a problem from which some options have been removed.
 //
-// A copy of an edge has only the rows and columns that an option which is left
-// still uses. If options 0 and 2 of three are left at end 0, and their rows are
-// 3 and 1, then the copy has rows 3 and 1 of the matrix, in this order, and the
-// indices (0, 1):
+// A copy of an edge has only the rows and columns that a remaining option uses.
+// If options 0 and 2 of three remain at end 0, and their rows are 3 and 1, then
+// the copy has rows 3 and 1 of the matrix, in this order, and the indices (0,
+// 1):
 //
 //     options   0  1  2             options   0  2
 //     rows      3  0  1      ->     rows      0  1     (were 3 and 1)
 //
-// Copies share what they can: edges that had one matrix and have the same rows
-// and columns left have one matrix again, and equal lists of indices are one
-// list. Large problems repeat the same few edges many times. Sharing keeps them
-// in the cache, and code that looks for equal edges compares addresses.
+// Copies share what they can: edges that had the same matrix and keep the same
+// rows and columns share one matrix again, and equal lists of indices are
+// stored once. Large problems repeat the same few edges many times. Sharing
+// keeps them in the cache, and lets code that looks for equal edges compare
+// addresses.
 
 #ifndef TPOPT_LIB_SOLVER_COMPACTION_H
 #define TPOPT_LIB_SOLVER_COMPACTION_H
@@ -29,7 +30,7 @@
 
 namespace tp::solver {
 
-/// Lists, of which equal ones have one address. They live as long as this.
+/// Stores lists, equal ones at one address. They live as long as this object.
 template <typename T> class SharedLists {
 public:
   const std::vector<T> &get(llvm::ArrayRef<T> list) {
@@ -67,24 +68,24 @@ struct Numbering {
 
 class Problem::Compaction {
 public:
-  /// The options of a node that are left.
+  /// The remaining options of a node.
   using Options = std::vector<unsigned>;
-  /// The rows or columns of a matrix that are left, by their new numbers.
+  /// The remaining rows or columns of a matrix, by their new numbers.
   using Lines = std::vector<size_t>;
 
-  /// One list for all nodes that have these options left.
+  /// Returns the same list for all nodes with these remaining options.
   const Options &share(llvm::ArrayRef<unsigned> options) {
     return optionLists.get(options);
   }
 
-  /// A copy of an edge, for the options that are left at both ends.
+  /// A copy of an edge, for the remaining options at both ends.
   struct CompactEdge {
     Lines lines[2];                      ///< By end.
-    llvm::ArrayRef<uint16_t> indices[2]; ///< By end and option that is left.
+    llvm::ArrayRef<uint16_t> indices[2]; ///< By end and remaining option.
     const CostMatrix *matrix;
   };
   /// Adds to `problem` a copy of `edge`, from node `from` to node `to`. The
-  /// lists of the options that are left at its ends must be from `share`.
+  /// lists of remaining options at its ends must come from `share`.
   const CompactEdge &addEdge(Problem &problem, const Edge &edge, unsigned from,
                              const Options &fromOptions, unsigned to,
                              const Options &toOptions);
@@ -98,7 +99,7 @@ private:
   SharedLists<unsigned> optionLists;
   SharedLists<uint16_t> indexLists;
   std::map<std::tuple<const CostMatrix *, Lines, Lines>, CostMatrix> matrices;
-  /// The key is what a copy depends on, by address.
+  /// The key is everything that determines a copy, by address.
   std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
                       const Options *, const Options *>,
            CompactEdge>

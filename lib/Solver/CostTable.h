@@ -3,9 +3,9 @@
 
 // A table of costs over the options of some nodes, for bucket elimination.
 //
-// The matrix of an edge is a table of two axes. What bucket elimination
-// computes are tables of any number of axes. In both, the place of an entry is
-// the sum of one offset per axis:
+// The matrix of an edge is a table of two axes. Bucket elimination computes
+// tables of any number of axes. In both, the position of an entry is the sum of
+// one offset per axis:
 //
 //     axis      offset of its option         a 2x3 matrix: strides 3 and 1
 //     a         row(a) * 3                   | 0  1  2 |
@@ -23,7 +23,7 @@ namespace tp::solver {
 struct CostTable {
   struct Axis {
     unsigned node;
-    /// By option of the node: its index on this axis. Null if option c has
+    /// The index on this axis of each option of the node. Null if option c has
     /// index c.
     const uint16_t *indices;
     size_t stride;

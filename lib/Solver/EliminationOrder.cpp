@@ -12,7 +12,7 @@
 using namespace tp;
 using namespace tp::solver;
 
-/// The graph of the nodes that are not removed yet, and a queue of these.
+/// The graph of the nodes that are not removed yet, and a queue of these nodes.
 class Problem::EliminationOrder::Builder {
 public:
   Builder(const Problem &problem, llvm::ArrayRef<unsigned> numOptions,
@@ -20,7 +20,7 @@ public:
   EliminationOrder build();
 
 private:
-  /// What the rule compares, and the work of the node's table.
+  /// The number that the rule compares, and the work of the node's table.
   using Score = std::pair<double, double>;
   using Entry = std::pair<Score, unsigned>;
   static constexpr Score kRemoved = {-1, -1};
@@ -38,8 +38,8 @@ private:
   EliminationOrder order;
   std::vector<llvm::SmallVector<unsigned, 8>> neighbours; ///< By node.
   std::vector<Score> scores;                              ///< By node.
-  /// Has an entry for each score that a node has had. Only those that are equal
-  /// to `scores` count.
+  /// Has an entry for each score that a node has had. Entries are valid only if
+  /// they equal the current one in `scores`.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
 };
 
@@ -62,7 +62,7 @@ Problem::EliminationOrder::Builder::Builder(const Problem &problem,
       order.steps.push_back({node, /*isFixed=*/true, {}});
 }
 
-/// Makes two nodes neighbours. Returns false if they were.
+/// Makes two nodes neighbours. Returns false if they already were.
 bool Problem::EliminationOrder::Builder::connect(unsigned a, unsigned b) {
   if (llvm::is_contained(neighbours[a], b))
     return false;
@@ -78,8 +78,8 @@ double Problem::EliminationOrder::Builder::getTableWork(unsigned node) const {
   return work;
 }
 
-/// How many pairs of options there are in the pairs of neighbours that the
-/// elimination of a node would join.
+/// The number of pairs of options of those neighbours that the elimination of a
+/// node would newly join.
 double Problem::EliminationOrder::Builder::getNewPairs(unsigned node) const {
   double pairs = 0;
   llvm::ArrayRef<unsigned> around = neighbours[node];
@@ -126,7 +126,7 @@ void Problem::EliminationOrder::Builder::addStep(unsigned node, bool isFixed) {
       for (unsigned b : around.drop_front(i + 1)) {
         if (!connect(a, b) || rule != Rule::FewestNewPairs)
           continue;
-        // A node next to both has one pair less to join.
+        // For a node next to both, this pair no longer counts as one to join.
         for (unsigned other : neighbours[a])
           if (llvm::is_contained(neighbours[b], other))
             changed.insert(other);
@@ -165,8 +165,8 @@ Problem::EliminationOrder Problem::EliminationOrder::find(
   auto build = [&](Rule rule) {
     return Builder(problem, numOptions, limits, timesFixed, rule).build();
   };
-  // If no table is too large, new pairs are mostly the better rule. Which nodes
-  // to fix depends on the sizes of tables.
+  // If no table is too large, counting new pairs is mostly the better rule. If
+  // nodes must be fixed, the sizes of tables decide which.
   EliminationOrder order = build(Rule::FewestNewPairs);
   if (!order.isExact)
     order = build(Rule::SmallestTable);

@@ -6,8 +6,8 @@
 // Eliminating a node takes a table over the options of the node and all its
 // neighbours. Afterwards the neighbours are joined to each other, as one table
 // mentions all of them. So the order decides how large the tables are. In the
-// star below, x first would need a table over five nodes, and the others first
-// need tables over two:
+// star below, eliminating x first would need a table over five nodes, while
+// eliminating the others first needs tables over two:
 //
 //         a
 //         |
@@ -20,7 +20,7 @@
 // by their numbers of options (Kjaerulff, Triangulation of Graphs: Algorithms
 // Giving Small Total State Space, 1990), or the node with the smallest table.
 //
-// If every table is too large, a node is fixed to the option it has, which
+// If every table is too large, a node is fixed to its current option, which
 // takes it out of all tables (conditioning; Dechter, Bucket Elimination, 1999).
 // The result is then the best of the selections that agree on the fixed nodes.
 
@@ -37,32 +37,32 @@ class Problem::EliminationOrder {
 public:
   struct Step {
     unsigned node;
-    bool isFixed; ///< Or eliminated.
+    bool isFixed; ///< Otherwise it is eliminated.
     /// The neighbours of the node when it is eliminated.
     llvm::SmallVector<unsigned, 4> neighbours;
   };
   /// Work is counted in entries of tables.
   struct Limits {
-    double work;      ///< Of all tables together.
-    double tableWork; ///< Of each table.
+    double work;      ///< For all tables together.
+    double tableWork; ///< For each table.
   };
 
   /// Finds an order. It fixes nodes only if all tables would exceed the limit
-  /// of a table, first those of the lowest `timesFixed`. `numOptions` and
-  /// `timesFixed` are by node.
+  /// of a table, starting with those of the lowest `timesFixed`. `numOptions`
+  /// and `timesFixed` are by node.
   static EliminationOrder find(const Problem &problem,
                                llvm::ArrayRef<unsigned> numOptions,
                                Limits limits,
                                llvm::ArrayRef<unsigned> timesFixed);
 
-  /// Finds an order that yields an optimum of the problem, if nodes had only so
-  /// many options. None if that takes more work.
+  /// Finds an order that yields an optimum of the problem restricted to
+  /// `numOptions` options per node, or nullopt if that takes more than `work`.
   static std::optional<EliminationOrder>
   findExact(const Problem &problem, llvm::ArrayRef<unsigned> numOptions,
             double work);
 
-  /// If the limit of all work is reached, the order ends. The nodes that have
-  /// no step keep their options, as fixed nodes do.
+  /// The order ends if the limit of all work is reached. Nodes without a step
+  /// keep their options, as fixed nodes do.
   std::vector<Step> steps;
   double work = 0;
   /// Whether every node with several options is eliminated.

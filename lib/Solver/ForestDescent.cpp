@@ -104,7 +104,7 @@ Problem::ForestDescent::growForest(llvm::ArrayRef<unsigned> order) const {
 /// Gives the nodes of the forest their best options. All others keep theirs.
 void Problem::ForestDescent::optimize(const Forest &forest,
                                       std::vector<unsigned> &selection) const {
-  // By option: the cost of the subtree below it, leaves first.
+  // By option: the cost of the node's subtree, from the leaves up.
   std::vector<double> sums = problem.costs;
   for (unsigned node : llvm::reverse(forest.nodes)) {
     llvm::SmallVector<const Edge *, 2> edgesToParent;
@@ -119,7 +119,7 @@ void Problem::ForestDescent::optimize(const Forest &forest,
     if (!edgesToParent.empty())
       addSubtree(node, forest.parents[node], edgesToParent, sums);
   }
-  // The best options, roots first.
+  // The best options, from the roots down.
   for (unsigned node : forest.nodes) {
     if (unsigned parent = forest.parents[node]; parent != kNone)
       for (unsigned e : problem.nodes[node].edges)
@@ -139,8 +139,8 @@ void Problem::ForestDescent::addFixedEnd(const Edge &edge, unsigned node,
     sum += edge.getCost(node, option, otherOption);
 }
 
-/// Adds to each option of `parent` what the subtree of `child` costs at least
-/// next to it.
+/// Adds to each option of `parent` the least cost of the subtree of `child`
+/// given that option.
 void Problem::ForestDescent::addSubtree(unsigned child, unsigned parent,
                                         llvm::ArrayRef<const Edge *> edges,
                                         std::vector<double> &sums) const {
@@ -160,7 +160,7 @@ void Problem::ForestDescent::addSubtree(unsigned child, unsigned parent,
 }
 
 /// The same for a child with one edge to its parent. Options that share a row
-/// or a column are compared once.
+/// or a column are compared only once.
 void Problem::ForestDescent::addSubtree(unsigned child, const Edge &edge,
                                         std::vector<double> &sums) const {
   unsigned end = edge.getEnd(child);

@@ -36,10 +36,10 @@ public:
 private:
   static constexpr unsigned kNone = ~0u;
   struct Forest {
-    /// The nodes of the forest, each behind its parent.
+    /// The nodes of the forest, each after its parent.
     std::vector<unsigned> nodes;
-    /// By node of the problem: whether it is in the forest, and its parent
-    /// there. Roots have none.
+    /// By node of the problem: whether the forest contains it, and its parent
+    /// in the forest. Roots have none.
     std::vector<char> contains;
     std::vector<unsigned> parents;
   };

@@ -12,11 +12,11 @@
 using namespace tp;
 using namespace tp::solver;
 
-/// Rounds of colour refinement: nodes of a class are alike as far around them
-/// as this, in edges. A best selection may well differ between nodes that are
-/// alike so far, for instance near the ends of a chain: that is found later, in
-/// the problem of all nodes. More rounds make more classes. These take longer,
-/// and are not always solved to the optimum.
+/// The number of rounds of colour refinement: nodes of a class have the same
+/// surroundings up to this distance, in edges. The best options of such nodes
+/// may still differ, for instance near the ends of a chain: the problem of all
+/// nodes finds that later. More rounds make more classes, which take longer to
+/// solve and are not always solved to the optimum.
 static constexpr unsigned kNumRounds = 3;
 
 static uint64_t mix(uint64_t a, uint64_t b) { return llvm::hash_combine(a, b); }
@@ -34,7 +34,7 @@ Problem::Lifting::create(const Problem &problem) {
 
 Problem::Lifting::Lifting(const Problem &problem) : problem(problem) {}
 
-/// By node: its colour.
+/// The colour of each node.
 std::vector<uint64_t> Problem::Lifting::refineColours() const {
   std::vector<uint64_t> colours, next(problem.nodes.size()), edgeColours;
   for (unsigned node = 0; node < problem.nodes.size(); ++node) {
@@ -51,7 +51,7 @@ std::vector<uint64_t> Problem::Lifting::refineColours() const {
     for (auto [to, from] : llvm::zip_equal(next, colours))
       to = mix(from, round);
     for (auto [edge, colour] : llvm::zip_equal(problem.edges, edgeColours)) {
-      // The edges of a node have no order, and a sum does not depend on one.
+      // The edges of a node have no order, and neither do the terms of a sum.
       // The complement tells one end of an edge from the other.
       next[edge.nodes[0]] += mix(colour, colours[edge.nodes[1]]);
       next[edge.nodes[1]] += mix(~colour, colours[edge.nodes[0]]);
@@ -62,9 +62,9 @@ std::vector<uint64_t> Problem::Lifting::refineColours() const {
 }
 
 void Problem::Lifting::formClasses() {
-  // If two colours are equal by accident, nodes that differ are in one class,
-  // and its selection is worse than it could be. It is still a selection, as
-  // all nodes of a class have the same number of options.
+  // If two colours are equal by accident, different nodes are in one class, and
+  // the selection is worse than it could be. It is still valid, as all nodes of
+  // a class have the same number of options.
   llvm::DenseMap<std::pair<uint64_t, unsigned>, unsigned> numbers;
   for (auto [node, colour] : llvm::enumerate(refineColours())) {
     // The largest numbers are special keys of a DenseMap.
@@ -108,14 +108,15 @@ void Problem::Lifting::addClassEdges() {
   }
 }
 
-/// Adds one edge for many equal ones.
+/// Adds a single edge that stands for many equal ones.
 Problem::Lifting::ClassEdge
 Problem::Lifting::addClassEdge(llvm::ArrayRef<unsigned> edges) {
   const Edge &edge = problem.edges[edges.front()];
   const CostMatrix &matrix = *edge.matrix;
   unsigned from = classOf[edge.nodes[0]], to = classOf[edge.nodes[1]];
   unsigned count = edges.size();
-  // An edge leads to a node of higher number. That of the class may be lower.
+  // An edge leads to a node with a higher number, but its class may have a
+  // lower one.
   bool transpose = from > to;
   if (from == to) {
     // Both ends have the same option, so the edges are costs of that option.

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Lifting: one node for many that look alike.
+// Lifting: one node stands for many that look alike.
 //
 // Nodes are put into classes by colour refinement (Weisfeiler and Leman, 1968):
 // a node's first colour is its cost vector, and each round adds the colours of
@@ -13,8 +13,8 @@
 //     a - b - a     ->     A - b        costs of A: twice those of a
 //                                       edge:       twice that of a - b
 //
-// A selection for the classes gives every node the option of its class, and
-// costs as much. The optimum over classes is therefore an upper bound on the
+// A selection for the classes gives every node the option of its class, at the
+// same cost. The optimum over classes is therefore an upper bound on the
 // optimum over nodes. It is not always tight, because the best selection may
 // choose different options for members of one class.
 
@@ -31,17 +31,17 @@ namespace tp::solver {
 
 class Problem::Lifting {
 public:
-  /// Null if there are more than half as many classes as nodes.
+  /// Returns null if there are more than half as many classes as nodes.
   static std::unique_ptr<Lifting> create(const Problem &problem);
 
-  /// The problem of the classes. It refers to matrices of this.
+  /// The problem of the classes. It refers to matrices of this object.
   Problem classes;
 
-  /// Where an edge between nodes is counted.
+  /// The edge between classes that stands for an edge between nodes.
   struct ClassEdge {
     unsigned number; ///< Among the edges of `classes`. `kNone` inside a class.
-    unsigned numEdges; ///< How many edges are counted there.
-    bool isTransposed; ///< Whether end 0 of the one is end 1 of the other.
+    unsigned numEdges; ///< The number of edges that this one stands for.
+    bool isTransposed; ///< Whether the two edges have opposite directions.
   };
   static constexpr unsigned kNone = ~0u;
   /// By edge of the problem.

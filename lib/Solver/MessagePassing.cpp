@@ -67,7 +67,7 @@ Problem::MessagePassing::MessagePassing(const Problem &problem,
       const double *from =
           &classes.messages[classes.offsets[classEdge.number][classEnd]];
       // An option that a class cannot have may be possible for one of its
-      // nodes: that message begins with zero.
+      // nodes: its message starts with zero.
       for (unsigned i = 0; i < edge.getNumIndices(end); ++i)
         if (from[i] != kInfinity)
           messages[to[end] + i] = from[i] / classEdge.numEdges;
@@ -93,8 +93,9 @@ void Problem::MessagePassing::computeBeliefs(unsigned node) {
   }
 }
 
-/// Sends a message from one end of an edge, the node of `beliefs`, to the other
-/// end. Returns the least entry, which is subtracted from it.
+/// Sends a message from `end` of an edge, the node of `beliefs`, to the other
+/// end. Returns the least entry of the message, which is subtracted from all
+/// entries.
 double Problem::MessagePassing::sendMessage(unsigned e, unsigned end,
                                             double share) {
   const Edge &edge = problem.edges[e];
@@ -107,9 +108,9 @@ double Problem::MessagePassing::sendMessage(unsigned e, unsigned end,
   for (size_t option = 0; option < edge.indices[end].size(); ++option)
     bestBeliefs[indices[option]] =
         std::min(bestBeliefs[indices[option]], beliefs[option]);
-  // What the other end has sent is no news to it.
+  // The message from the other end is not sent back to it.
   for (unsigned index = 0; index < numIndices; ++index)
-    if (bestBeliefs[index] != kInfinity) // else `in` may be infinite, too
+    if (bestBeliefs[index] != kInfinity) // else `in` may be infinite as well
       bestBeliefs[index] = share * bestBeliefs[index] - in[index];
   std::fill(out.begin(), out.end(), kInfinity);
   lowerToProduct(bestBeliefs, matricesFrom[e][end]->values.data(), out);
@@ -120,8 +121,8 @@ double Problem::MessagePassing::sendMessage(unsigned e, unsigned end,
   return least;
 }
 
-/// Visits all nodes in the order of their numbers, or in reverse. Returns the
-/// bound.
+/// Visits all nodes in the order of their numbers, or in reverse order. Returns
+/// the bound.
 double Problem::MessagePassing::sweep(bool forward) {
   double bound = 0;
   size_t numNodes = problem.nodes.size();
@@ -129,7 +130,7 @@ double Problem::MessagePassing::sweep(bool forward) {
     unsigned number = forward ? i : numNodes - 1 - i;
     const Node &node = problem.nodes[number];
     computeBeliefs(number);
-    // Each chain through the node has an equal share of it.
+    // Each chain through the node gets an equal share of its beliefs.
     double share = 1.0 / std::max({node.numForward, node.numBackward, 1u});
     // The shares of chains that end here go into the bound.
     double ending =
@@ -150,7 +151,7 @@ double Problem::MessagePassing::sweep(bool forward) {
 // Iterations
 //===----------------------------------------------------------------------===//
 
-/// Moves the messages on in the direction of their last change.
+/// Moves the messages further in the direction of their last change.
 void Problem::MessagePassing::extrapolate() {
   // The weight of the change grows from 0 towards 1.
   constexpr double kInertia = 2;
@@ -166,9 +167,9 @@ void Problem::MessagePassing::extrapolate() {
   }
 }
 
-/// By how much rounding can have raised the bound of a sweep. A message is the
-/// result of a few additions of numbers as large as the messages around it, and
-/// every error in a message enters the bound once.
+/// The amount by which rounding may have raised the bound of a sweep. A message
+/// is the result of a few additions of numbers as large as the messages around
+/// it, and every error in a message enters the bound once.
 double Problem::MessagePassing::getRoundingError() const {
   constexpr double kNumAdditions = 4;
   double sum = 0;
@@ -209,7 +210,7 @@ double Problem::MessagePassing::iterate(unsigned count, double acceptableGap,
 }
 
 //===----------------------------------------------------------------------===//
-// What the messages say
+// Results of the messages
 //===----------------------------------------------------------------------===//
 
 std::vector<unsigned> Problem::MessagePassing::decode() {
@@ -222,7 +223,7 @@ std::vector<unsigned> Problem::MessagePassing::decode() {
       unsigned end = edge.getEnd(node);
       const double *added = &messages[offsets[e][0]];
       if (end == 1) {
-        // The other node is before this one, and has its option.
+        // The other node comes earlier in the order, and has its option.
         const CostMatrix &matrix = *edge.matrix;
         unsigned row = edge.indices[0][selection[edge.nodes[0]]];
         added = &matrix.values[size_t(row) * matrix.columns];

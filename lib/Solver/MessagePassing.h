@@ -7,35 +7,35 @@
 // It computes a lower bound on the cost of all selections. An iteration visits
 // the nodes in the order of their numbers, and then in reverse. A visited node
 // adds up its costs and the messages from all its neighbours: its beliefs, one
-// per option. It sends a message to each neighbour that is yet to be visited:
-// for each row or column of the edge's matrix at the other end, what the edge
-// costs at least together with a share of the beliefs, less the message that
-// came from there. The least entry of a message is subtracted from it and added
-// to the bound.
+// per option. It sends a message to each neighbour that is yet to be visited. A
+// message has an entry for each row or column of the edge's matrix at the other
+// end: the least sum of the edge's cost and a share of the beliefs, minus the
+// message that came from there. The least entry of a message is subtracted from
+// the message and added to the bound.
 //
 //     costs of a: (0, 2)      edge:   | 4  6 |      costs of b: (1, 0)
 //                                     | 3  0 |
 //
 //     a to b: (min(0+4, 2+3), min(0+6, 2+0)) = (4, 2) = 2 + (2, 0)   bound: 2
-//     b:      (1, 0) + (2, 0) = (3, 0), of which the least is 0      bound: 2
+//     b:      (1, 0) + (2, 0) = (3, 0), with least entry 0           bound: 2
 //
 // On trees the bound becomes the optimum, here 2. In general the edges are
 // covered by chains along which the numbers of nodes rise. A node divides its
 // beliefs equally among the chains through it, and the bound is the sum of the
 // optima of the chains. It never falls from one iteration to the next.
 //
-// But it rises slowly where costs must travel along many nodes. So before each
-// iteration the messages are extrapolated in the direction of their last
-// change, the further the longer the bound has been rising (Nesterov, A Method
-// for Solving the Convex Programming Problem with Convergence Rate O(1/k^2),
-// 1983). That can lower the bound. If it does, extrapolation starts anew
-// (O'Donoghue and Candes, Adaptive Restart for Accelerated Gradient Schemes,
-// 2015). This is sound, because a sweep yields a valid bound whatever messages
-// it begins with.
+// But the bound rises slowly where costs must travel along many nodes. So
+// before each iteration the messages are extrapolated in the direction of their
+// last change. The longer the bound has been rising, the further they move
+// (Nesterov, A Method for Solving the Convex Programming Problem with
+// Convergence Rate O(1/k^2), 1983). That can lower the bound. If it does,
+// extrapolation starts anew (O'Donoghue and Candes, Adaptive Restart for
+// Accelerated Gradient Schemes, 2015). This is sound, because a sweep yields a
+// valid bound whatever messages it begins with.
 //
 // The bounds that are reported are lowered by the rounding errors they may
-// contain. That only matters where the optimum is very small next to the costs
-// that it avoids.
+// contain. That only matters where the optimum is very small compared with the
+// costs that it avoids.
 
 #ifndef TPOPT_LIB_SOLVER_MESSAGEPASSING_H
 #define TPOPT_LIB_SOLVER_MESSAGEPASSING_H
@@ -57,22 +57,22 @@ public:
   MessagePassing(const Problem &problem, const Lifting &lifting,
                  const MessagePassing &classes);
 
-  /// Runs so many iterations, or fewer if the gap of `solution` is at most
-  /// `acceptableGap` before. `solution` gets the best selection that the
+  /// Runs `count` iterations, or fewer if the gap of `solution` reaches
+  /// `acceptableGap` earlier. `solution` gets the best selection that the
   /// messages suggest, and the highest bound. Returns the bound after the
   /// forward sweep of the last iteration, to which `getReducedCosts` refers.
   double iterate(unsigned count, double acceptableGap, Solution &solution);
 
-  /// A bound from the messages there are, by a forward sweep.
+  /// A bound from the current messages, by a forward sweep.
   double getBound();
 
   /// A selection: each node, in order, takes the best option given the options
-  /// of the nodes before it and the messages of those behind it.
+  /// of the earlier nodes and the messages of the later ones.
   std::vector<unsigned> decode();
 
-  /// By option, in the order of the problem's costs: the belief, less the least
+  /// By option, in the order of the problem's costs: the belief minus the least
   /// belief of the node. Every selection with this option costs at least this
-  /// and the bound that `iterate` has returned.
+  /// plus the bound that `iterate` has returned.
   std::vector<double> getReducedCosts() const;
 
 private:
@@ -84,20 +84,21 @@ private:
 
   const Problem &problem;
   std::vector<double> messages;
-  /// What the messages were before the last iteration, if there was one.
+  /// The messages before the last iteration, if there was one.
   std::vector<double> previousMessages;
   unsigned numRising = 0; ///< Iterations since one that lowered the bound.
   double lastBound;       ///< The bound of the last iteration.
-  /// By edge and end: where in `messages` the message to that end begins. It
-  /// has one entry per row of the matrix at end 0, or per column at end 1.
+  /// By edge and end: the offset in `messages` of the message to that end. The
+  /// message has one entry per row of the matrix at end 0, or per column at end
+  /// 1.
   std::vector<std::array<size_t, 2>> offsets;
   /// By edge and end: the matrix with this end's indices as rows.
   std::vector<std::array<const CostMatrix *, 2>> matricesFrom;
   std::map<const CostMatrix *, CostMatrix> transposed;
 
   // Buffers.
-  std::vector<double> beliefs;     ///< Of the node that is visited.
-  std::vector<double> bestBeliefs; ///< By index at the edge of a message.
+  std::vector<double> beliefs;     ///< Those of the visited node.
+  std::vector<double> bestBeliefs; ///< By index at the message's edge.
 };
 
 } // namespace tp::solver

@@ -24,7 +24,7 @@ Problem::EliminationOrder Problem::NeighbourhoodSearch::findOrder() const {
 
 bool Problem::NeighbourhoodSearch::improve(std::vector<unsigned> &selection) {
   // The larger a table may be, the fewer nodes are fixed, and the more work a
-  // step is. Find a size for which a step stays within the limit.
+  // step takes. Find a size for which a step stays within the limit.
   while (limits.tableWork > 1 && findOrder().work > limits.work)
     limits.tableWork /= 4;
   // A smaller gain may be rounding error, and the search could alternate

@@ -29,7 +29,7 @@ namespace tp::solver {
 
 class Problem::NeighbourhoodSearch {
 public:
-  /// `work` limits the entries of tables in a step.
+  /// `work` limits the number of table entries in a step.
   NeighbourhoodSearch(const Problem &problem, double work);
 
   /// Improves a selection until a step does not help, or the first two do not.
@@ -42,7 +42,7 @@ private:
   const Problem &problem;
   EliminationOrder::Limits limits;
   std::vector<unsigned> numOptions; ///< By node.
-  std::vector<unsigned> timesFixed; ///< By node: in how many steps it was.
+  std::vector<unsigned> timesFixed; ///< By node: how many steps fixed it.
 };
 
 } // namespace tp::solver

@@ -86,7 +86,7 @@ Problem::Solution Problem::solve(Effort effort) const {
 }
 
 Problem::Solution Problem::solveCore(Effort effort) const {
-  // Where the tables are small, they take less time than a few iterations of
+  // If the tables are small, this takes less time than a few iterations of
   // message passing.
   if (auto optimum = BucketElimination::solve(*this, effort.work)) {
     double cost = evaluate(*optimum);
@@ -110,12 +110,13 @@ Problem::Solution Problem::solveCore(Effort effort) const {
 std::vector<double>
 Problem::getRegrets(llvm::ArrayRef<unsigned> selection, unsigned node,
                     llvm::function_ref<bool(unsigned)> adapts) const {
-  // Several edges may lead to one neighbour, and it has one option for all.
+  // Several edges may lead to one neighbour, which has one option for all of
+  // them.
   llvm::MapVector<unsigned, llvm::SmallVector<const Edge *, 2>> edgesTo;
   for (unsigned e : nodes[node].edges)
     edgesTo[edges[e].getOther(node)].push_back(&edges[e]);
 
-  // What each option of a neighbour costs without its edges to `node`.
+  // The cost of each option of a neighbour without its edges to `node`.
   auto getCostsApart = [&](unsigned neighbour) {
     std::vector<double> sums = getCosts(neighbour).vec();
     for (unsigned e : nodes[neighbour].edges) {

@@ -8,7 +8,7 @@
 /// A graph is given. Each node has a list of options, and a vector with the
 /// cost of each option. Each edge has a matrix with the cost of each pair of
 /// options at its two ends. A selection takes one option of each node. Its cost
-/// is the sum of one entry per vector and one entry per matrix. Wanted is a
+/// is the sum of one entry per vector and one entry per matrix. The goal is a
 /// selection of least cost. An infinite entry forbids its option or its pair.
 ///
 /// Two nodes a and b with two options each, and one edge:
@@ -22,7 +22,7 @@
 ///
 /// The optimum is (1, 1), though option 0 is the cheapest of a by itself.
 ///
-/// Options that an edge cannot tell apart share a row or a column: `addEdge`
+/// Options that an edge does not distinguish share a row or a column: `addEdge`
 /// takes the row of each option of one end and the column of each option of the
 /// other.
 ///
@@ -38,7 +38,7 @@
 ///    without loss (Scholz and Eckstein, Register Allocation for Irregular
 ///    Architectures, LCTES 2002; Hames and Scholz, Nearly Optimal Register
 ///    Allocation with PBQP, JMLC 2006). See Reduction.h. The other steps solve
-///    what is left, the core. There is no heuristic reduction RN.
+///    the remaining problem, the core. There is no heuristic reduction RN.
 /// 2. Bucket elimination solves the core if its tables are small enough
 ///    (Dechter, Bucket Elimination: A Unifying Framework for Reasoning,
 ///    Artificial Intelligence 113, 1999). See BucketElimination.h.
@@ -51,9 +51,9 @@
 ///    Options that the bound excludes from every better selection are removed,
 ///    until bucket elimination can solve the rest. See MessagePassing.h and
 ///    ReducedCostFixing.h.
-/// 5. What the bound leaves open is improved by large neighbourhood search, and
-///    after lifting by exact optimization of one forest of nodes after another.
-///    See NeighbourhoodSearch.h and ForestDescent.h.
+/// 5. If a gap remains, large neighbourhood search improves the selection, and
+///    after lifting, so does exact optimization of one forest of nodes after
+///    another. See NeighbourhoodSearch.h and ForestDescent.h.
 ///
 /// # Complexity
 ///
@@ -66,7 +66,7 @@
 /// # Determinism
 ///
 /// Problems that are built in the same way have equal solutions. Nodes and
-/// edges are handled in the order in which they were added, and of equal
+/// edges are handled in the order in which they were added, and among equal
 /// options the earlier one is selected. There are no random numbers, threads or
 /// clocks.
 
@@ -105,25 +105,26 @@ public:
   struct Solution {
     /// The selected option of each node.
     std::vector<unsigned> selection;
-    /// What the selection costs: `evaluate(selection)`. It is infinite if no
+    /// The cost of the selection: `evaluate(selection)`. It is infinite if no
     /// selection of finite cost was found.
     double cost = std::numeric_limits<double>::infinity();
-    /// No selection costs less, except for rounding by about a share of
-    /// `kRounding`.
+    /// A lower bound on the cost of all selections, up to a relative rounding
+    /// error of about `kRounding`.
     double lowerBound = -std::numeric_limits<double>::infinity();
 
     /// The most that a better selection could save, as a share of `cost`.
     double getGap() const {
       return cost > lowerBound ? (cost - lowerBound) / std::abs(cost) : 0;
     }
-    /// Whether the selection is proven to be optimal, except for rounding.
+    /// Returns true if the selection is proven to be optimal, except for
+    /// rounding.
     bool isClosed() const { return getGap() <= kRounding; }
     static constexpr double kRounding = 1e-9;
     /// Replaces the selection by `other` if that costs less.
     void improve(const Problem &problem, std::vector<unsigned> other);
   };
 
-  /// Reserves memory for so many nodes, and for the options of all of them.
+  /// Reserves memory for `count` nodes with `options` options in total.
   void reserveNodes(size_t count, size_t options) {
     nodes.reserve(count);
     costs.reserve(options);
@@ -131,35 +132,36 @@ public:
   void reserveEdges(size_t count) { edges.reserve(count); }
 
   /// Adds a node with one cost per option. Returns the number of the node.
-  /// Messages pass along the order of numbers: if nodes next to each other in
-  /// the graph have numbers close to each other, fewer iterations are needed.
+  /// Messages are passed in the order of these numbers: fewer iterations are
+  /// needed if neighbours in the graph have numbers close to each other.
   unsigned addNode(llvm::ArrayRef<double> costs);
-  /// Adds `more[indices[c]]` to the cost of each option c of a node. This is
-  /// what an edge to a node of one option would amount to.
+  /// Adds `more[indices[c]]` to the cost of each option c of a node. The effect
+  /// is that of an edge to a node with one option.
   void addCosts(unsigned node, llvm::ArrayRef<uint16_t> indices,
                 llvm::ArrayRef<double> more);
-  /// Adds an edge from a node to a node of higher number. Options a of `from`
-  /// and b of `to` cost `matrix.at(rows[a], columns[b])` together. Two nodes
-  /// may have several edges. `rows`, `columns` and `matrix` must outlive the
-  /// problem. Edges should share them where they are equal: the solver
-  /// recognizes equal edges by their addresses, and computes once for all.
+  /// Adds an edge from a node to a node with a higher number. Options a of
+  /// `from` and b of `to` cost `matrix.at(rows[a], columns[b])` together. Two
+  /// nodes may have several edges. `rows`, `columns` and `matrix` must outlive
+  /// the problem. Edges should share them where they are equal: the solver
+  /// recognizes equal edges by their addresses, and computes their results only
+  /// once.
   void addEdge(unsigned from, llvm::ArrayRef<uint16_t> rows, unsigned to,
                llvm::ArrayRef<uint16_t> columns, const CostMatrix &matrix);
 
   struct Effort {
-    /// The most iterations of message passing.
+    /// The maximum number of iterations of message passing.
     unsigned sweeps = 200;
-    /// Limits bucket elimination, in an exact attempt or in a step of a search:
-    /// the number of sums in all its tables, before minimization.
+    /// Limits bucket elimination, both in an exact attempt and in a step of a
+    /// search: the number of sums in all its tables, before minimization.
     double work = 6e6;
   };
   Solution solve() const { return solve(Effort()); }
   Solution solve(Effort effort) const;
-  /// What a selection costs.
+  /// The cost of a selection.
   double evaluate(llvm::ArrayRef<unsigned> selection) const;
-  /// By how much the cost of `selection` would rise with each option of `node`.
-  /// The neighbours for which `adapts` holds then take their best options, each
-  /// for itself. All other nodes keep theirs.
+  /// The amount by which the cost of `selection` would rise for each option of
+  /// `node`, if each neighbour for which `adapts` holds then takes its own best
+  /// option and all other nodes keep theirs.
   std::vector<double>
   getRegrets(llvm::ArrayRef<unsigned> selection, unsigned node,
              llvm::function_ref<bool(unsigned)> adapts) const;
@@ -175,7 +177,7 @@ private:
     unsigned getNumIndices(unsigned end) const {
       return end == 0 ? matrix->rows : matrix->columns;
     }
-    /// The end at which a node is. Edges join two different nodes.
+    /// The end that `node` is at. Edges join two different nodes.
     unsigned getEnd(unsigned node) const { return nodes[0] == node ? 0 : 1; }
     unsigned getOther(unsigned node) const { return nodes[1 - getEnd(node)]; }
     /// The cost of one option of `node` and one of the other node.
@@ -186,7 +188,7 @@ private:
     }
   };
   struct Node {
-    size_t firstCost; ///< Where in `costs` the costs of its options begin.
+    size_t firstCost; ///< The index in `costs` of the cost of its first option.
     unsigned numOptions;
     /// The number of edges to nodes of lower and of higher number.
     unsigned numBackward = 0, numForward = 0;
@@ -215,7 +217,7 @@ private:
 
   llvm::SmallVector<Node, 0> nodes; ///< Moved as it grows, not copied.
   std::vector<Edge> edges;
-  std::vector<double> costs; ///< Of the options of all nodes.
+  std::vector<double> costs; ///< For the options of all nodes.
 };
 
 } // namespace tp::solver

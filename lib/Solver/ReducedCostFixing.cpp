@@ -20,7 +20,7 @@ using namespace tp::solver;
 
 /// Iterations of message passing between attempts to remove options.
 static constexpr unsigned kBatchSize = 8;
-/// What an exact attempt may cost in any case: about a millisecond.
+/// The least limit on the work of an exact attempt: about a millisecond.
 static constexpr double kLeastWork = 1 << 19;
 
 Problem::ReducedCostFixing::ReducedCostFixing(const Problem &problem)
@@ -48,13 +48,13 @@ Problem::ReducedCostFixing::ReducedCostFixing(const ReducedCostFixing &whole,
 // Options by their reduced costs
 //===----------------------------------------------------------------------===//
 
-/// The largest reduced cost of an option that a better selection may have, or
-/// that the best selection known has.
+/// The largest reduced cost that an option may have to be in a better
+/// selection, or in the best selection known.
 double Problem::ReducedCostFixing::getLimit() const {
   if (!std::isfinite(solution.cost))
     return kInfinity;
-  // A margin for the rounding of costs and reduced costs. Because of rounding
-  // the selection itself may be above it, and must not lose its options.
+  // A margin for the rounding of costs and reduced costs. Because of rounding,
+  // options of the selection itself may exceed it, and must not be removed.
   constexpr double kMargin = 1e-9;
   double limit = solution.cost - bound + kMargin * std::abs(solution.cost);
   for (auto [node, option] : llvm::zip_equal(problem.nodes, solution.selection))
@@ -62,7 +62,7 @@ double Problem::ReducedCostFixing::getLimit() const {
   return limit;
 }
 
-/// By node: how many options have a reduced cost of at most `limit`.
+/// By node: the number of options whose reduced cost is at most `limit`.
 std::vector<unsigned>
 Problem::ReducedCostFixing::countOptions(double limit) const {
   std::vector<unsigned> counts;
@@ -73,7 +73,7 @@ Problem::ReducedCostFixing::countOptions(double limit) const {
   return counts;
 }
 
-/// A measure for the time of an iteration over these options.
+/// Estimates the relative time of an iteration over the options within `limit`.
 double Problem::ReducedCostFixing::countPairs(double limit) const {
   double pairs = 0;
   for (double count : countOptions(limit))
@@ -89,7 +89,8 @@ double Problem::ReducedCostFixing::countPairs(double limit) const {
 /// `limit`, unless that takes more than `work`. Returns whether it was solved.
 bool Problem::ReducedCostFixing::solveExactly(double limit, double work) {
   std::vector<unsigned> counts = countOptions(limit);
-  // A guess may leave a node without options. So may infinite costs.
+  // A guessed limit may leave a node without options, and so may infinite
+  // costs.
   if (llvm::is_contained(counts, 0u))
     return false;
   auto order = EliminationOrder::findExact(problem, counts, work);
@@ -106,7 +107,8 @@ bool Problem::ReducedCostFixing::solveExactly(double limit, double work) {
   return true;
 }
 
-/// Solves the problem of as many of the best options as the work allows.
+/// Solves the problem restricted to as many of the best options as `searchWork`
+/// allows.
 void Problem::ReducedCostFixing::guess(Schedule &schedule) {
   double work = std::min(schedule.searchWork,
                          std::max(kLeastWork, problem.getNumEntries()));
@@ -122,18 +124,21 @@ void Problem::ReducedCostFixing::guess(Schedule &schedule) {
       break;
     schedule.spareOptions /= kStep;
   }
-  // The next guess is a larger one. The same would find the same.
+  // The next guess keeps more options, as the same ones would give the same
+  // result.
   schedule.spareOptions *= 2;
 }
 
-/// Guesses, and sets when to guess again: later each time it was in vain.
+/// Guesses, and schedules the next guess: after each failure the interval
+/// doubles.
 void Problem::ReducedCostFixing::guessAndReschedule(Schedule &schedule) {
   double cost = solution.cost;
   guess(schedule);
   bool hasHelped = solution.cost < cost;
   schedule.guessInterval = hasHelped ? kBatchSize : 2 * schedule.guessInterval;
   schedule.nextGuess = schedule.iterations + schedule.guessInterval;
-  // The longer the bound does not suffice, the more an exact attempt may cost.
+  // The longer the bound stays insufficient, the more an exact attempt may
+  // cost.
   schedule.exactWork = std::min(2 * schedule.exactWork, schedule.searchWork);
 }
 
@@ -163,7 +168,7 @@ Problem::Solution Problem::ReducedCostFixing::solve(Effort effort) {
 Problem::Solution Problem::ReducedCostFixing::confirm(Effort effort) {
   constexpr unsigned kFewIterations = 2;
   constexpr double kAcceptableGap = 1e-3;
-  // An iteration over all nodes takes longer here than small tables do.
+  // An iteration over all nodes takes longer than small tables do.
   constexpr double kWorkFactor = 5;
   solution.lowerBound = messages.getBound();
   if (solution.getGap() > kAcceptableGap)
@@ -179,7 +184,7 @@ Problem::Solution Problem::ReducedCostFixing::confirm(Effort effort) {
 Problem::Solution Problem::ReducedCostFixing::solve(Schedule schedule) {
   // While the bound rises by more than this share, guesses are too early.
   constexpr double kFastRise = 0.004;
-  // No input is known so exactly that a smaller gap is worth a search.
+  // No input is known precisely enough for a smaller gap to be worth a search.
   constexpr double kNegligibleGap = 1e-4;
   // Removing options disturbs the extrapolation of messages, so a restriction
   // must leave at most this share of the work.
@@ -210,8 +215,8 @@ Problem::Solution Problem::ReducedCostFixing::solve(Schedule schedule) {
   }
 }
 
-/// Whether the bound rises too slowly to reach the cost. This is checked from
-/// time to time.
+/// Returns true if the bound rises too slowly to reach `cost`. Only checked
+/// every few iterations.
 bool Problem::ReducedCostFixing::isStalled(Schedule &schedule,
                                            double cost) const {
   constexpr unsigned kCheckInterval = 40;
@@ -223,8 +228,8 @@ bool Problem::ReducedCostFixing::isStalled(Schedule &schedule,
   return !(rise > kLeastRise * cost);
 }
 
-/// Removes the options that no better selection has, and goes on with the rest:
-/// with message passing, or for the last time with search.
+/// Removes the options that no better selection has, and continues with the
+/// rest: with message passing, or for the last time with search.
 Problem::Solution
 Problem::ReducedCostFixing::solveRestriction(const Schedule &schedule,
                                              bool isLast) {

@@ -7,8 +7,8 @@
 // every selection with this option costs at least the bound plus the reduced
 // cost. Let the bound be 100 and the best selection known cost 104. Then an
 // option with reduced cost 5 is in no better selection, and is removed. Message
-// passing goes on with the options that are left. This is reduced cost fixing,
-// as in integer programming. In weighted constraint satisfaction it is node
+// passing continues with the remaining options. This is reduced cost fixing, as
+// in integer programming. In weighted constraint satisfaction it is node
 // consistency (Larrosa, Node and Arc Consistency in Weighted CSP, AAAI 2002).
 //
 // Once few options are left, bucket elimination solves the rest exactly (as in
@@ -18,16 +18,17 @@
 //
 // The solver can also try this earlier, with a guessed limit. In the example, a
 // limit below 4 leaves fewer options. If the limit is 2, and the best selection
-// of what is left costs at most 102, then it is optimal: all others have an
-// option above the limit. If it costs more, it is still a selection. Often it
-// is a better one than was known, so that more options can be removed.
+// of the remaining options costs at most 102, then it is optimal: all others
+// have an option above the limit. If it costs more, it is still a selection.
+// Often it is better than the best one known, so that more options can be
+// removed.
 //
 //     bound                     guess       best selection known
 //     |---o-o--o-ooo---o--o-----|--o-oo--o--|-----o---oo-o--->  reduced costs
 //      \____ solved exactly ___/             \___ removed ___/
 //
-// If neither the bound nor the guesses get further, large neighbourhood search
-// improves the selection.
+// If neither the bound nor the guesses make progress, large neighbourhood
+// search improves the selection.
 
 #ifndef TPOPT_LIB_SOLVER_REDUCEDCOSTFIXING_H
 #define TPOPT_LIB_SOLVER_REDUCEDCOSTFIXING_H
@@ -46,26 +47,28 @@ public:
                     llvm::ArrayRef<unsigned> classSelection);
 
   Solution solve(Effort effort);
-  /// The same where the selection to begin with is likely to be among the best.
-  /// Few iterations may prove that, and a gap of a thousandth is accepted.
+  /// Like solve(), but for a starting selection that is probably among the
+  /// best. A few iterations may prove that, and a gap of a thousandth is
+  /// accepted.
   Solution confirm(Effort effort);
 
 private:
-  /// What may be spent, and when the next guess is due.
+  /// The limits on the effort, and when the next guess is due.
   struct Schedule {
     unsigned maxIterations;
     unsigned iterations; ///< So far.
     double acceptableGap;
     double searchWork;   ///< The limit for a guess or a step of search.
-    double exactWork;    ///< The limit for the options that can be better.
-    double spareOptions; ///< Per node: options of a guess, besides one.
-    /// Iterations from one guess to the next, and when that is.
+    double exactWork;    ///< The limit for an exact attempt.
+    double spareOptions; ///< Options per node in a guess, after the first.
+    /// The number of iterations between guesses, and the iteration of the next
+    /// one.
     unsigned guessInterval, nextGuess;
     double checkedBound; ///< The bound when its rise was last checked.
   };
   static Schedule makeSchedule(Effort effort, double acceptableGap);
 
-  /// Goes on with what is left of a problem.
+  /// Continues with a restriction of a problem.
   ReducedCostFixing(const ReducedCostFixing &whole,
                     const Restriction &restriction);
   Solution solve(Schedule schedule);

@@ -111,7 +111,8 @@ void Problem::Reduction::applyRules() {
     worklist.push_back(node);
   while (!worklist.empty()) {
     reduceNodes();
-    // Dominance looks at all options, so the nodes that can go go before.
+    // Dominance looks at all options, so nodes that can be removed are removed
+    // first.
     applyDominance();
   }
 }
@@ -166,7 +167,7 @@ void Problem::Reduction::removeTrivial(unsigned number) {
 void Problem::Reduction::applyRI(unsigned number) {
   const ReducedNode &node = nodes[number];
   EdgeView view = getView(number, node.edges.front());
-  // By index at this end, and by index at the other.
+  // By index at this end, and by index at the other end.
   std::vector<double> best(view.numIndices, kInfinity);
   std::vector<double> answers(view.numOtherIndices, kInfinity);
   for (unsigned option : node.options) {
@@ -202,8 +203,8 @@ void Problem::Reduction::applyRII(unsigned number) {
   addEdge(edge);
 }
 
-/// What the best option of a node costs, next to each pair of indices that its
-/// neighbours may have: one row for each of the first.
+/// The cost of the best option of a node for each pair of indices that its
+/// neighbours may have, with one row for each index of the first neighbour.
 const CostMatrix &Problem::Reduction::computeRII(const ReducedNode &node,
                                                  const EdgeView &from,
                                                  const EdgeView &to) {
@@ -233,8 +234,8 @@ const CostMatrix &Problem::Reduction::computeRII(const ReducedNode &node,
   return result;
 }
 
-/// Takes a node from its neighbours. It keeps its own list of edges, from which
-/// back-propagation finds its option.
+/// Removes a node from the lists of its neighbours. It keeps its own list of
+/// edges, from which back-propagation finds its option.
 void Problem::Reduction::remove(unsigned node) {
   nodes[node].isRemoved = true;
   removed.push_back(node);
@@ -246,7 +247,8 @@ void Problem::Reduction::remove(unsigned node) {
   }
 }
 
-/// Whether the options of a node all have different indices at one edge.
+/// Returns true if the options of a node all have different indices at one
+/// edge.
 bool Problem::Reduction::areDistinct(const ReducedNode &node,
                                      const EdgeView &view) const {
   if (node.options.size() > view.numIndices)
@@ -257,8 +259,8 @@ bool Problem::Reduction::areDistinct(const ReducedNode &node,
   });
 }
 
-/// Of the options with equal indices at all edges, keeps the cheapest. Returns
-/// whether any was removed.
+/// Among options with equal indices at all edges, keeps only the cheapest.
+/// Returns whether any was removed.
 bool Problem::Reduction::removeDominated(unsigned number) {
   ReducedNode &node = nodes[number];
   node.mayHaveDominated = false;
@@ -317,7 +319,7 @@ void Problem::Reduction::buildCore() {
     for (unsigned number : nodes[node].edges) {
       const Edge &edge = edges[number];
       if (edge.nodes[0] != node)
-        continue; // the other end adds it
+        continue; // the other end adds this edge
       unsigned other = edge.nodes[1];
       compaction.addEdge(core, edge, numberInCore[node], *optionsLeft[node],
                          numberInCore[other], *optionsLeft[other]);

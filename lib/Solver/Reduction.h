@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reductions of a PBQP that keep an optimum (Scholz and Eckstein, Register
+// Reductions of a PBQP that preserve an optimum (Scholz and Eckstein, Register
 // Allocation for Irregular Architectures, LCTES 2002; Hames and Scholz, Nearly
 // Optimal Register Allocation with PBQP, JMLC 2006).
 //
@@ -10,12 +10,12 @@
 //         cost of the best option of x for it.
 //   RII   A node x with two neighbours y and z is removed. Each pair of their
 //         options gets the cost of the best option of x for it: an edge from y
-//         to z, whose costs are added to those of an edge that is there.
+//         to z. If there is one already, the costs are added to it.
 //
 // Two more rules prepare these:
 //
-//   trivial nodes   A node with one option is removed. What it costs next to
-//                   each option of a neighbour is added to that option.
+//   trivial nodes   A node with one option is removed. The cost of its edge
+//                   for each option of a neighbour is added to that option.
 //   dominance       An option is removed if a cheaper option of the node has
 //                   the same rows and columns at all edges. (This is dead-end
 //                   elimination after Goldstein, Biophysical Journal 66, 1994,
@@ -34,7 +34,8 @@
 // Then R0 takes b = 1 for 2. Back-propagation visits the removed nodes in
 // reverse, and gives each its best option for those of its neighbours: a = 1.
 //
-// Nodes that no rule applies to are the core, a problem of its own.
+// The remaining nodes, to which no rule applies, are the core, a problem of its
+// own.
 
 #ifndef TPOPT_LIB_SOLVER_REDUCTION_H
 #define TPOPT_LIB_SOLVER_REDUCTION_H
@@ -52,26 +53,26 @@ class Problem::Reduction {
 public:
   explicit Reduction(const Problem &problem);
 
-  /// The problem that is left. It refers to indices and matrices of this.
+  /// The remaining problem. It refers to indices and matrices of this object.
   Problem core;
-  /// The cost of the removed nodes, besides what is in the core.
+  /// The cost of the removed nodes that is not part of the core.
   double constant = 0;
   /// The best options of all nodes, given those of the core's nodes.
   std::vector<unsigned>
   propagateBack(llvm::ArrayRef<unsigned> coreSelection) const;
 
 private:
-  /// A node with what it has left. Its options and edges keep their numbers.
+  /// A node with its remaining options and edges, which keep their numbers.
   struct ReducedNode {
-    llvm::MutableArrayRef<double> costs;     ///< Of all options.
-    llvm::MutableArrayRef<unsigned> options; ///< That are left.
+    llvm::MutableArrayRef<double> costs; ///< By option, including removed ones.
+    llvm::MutableArrayRef<unsigned> options; ///< The remaining ones.
     llvm::SmallVector<unsigned, 4> edges;
     bool isRemoved = false;
-    /// Whether dominance may apply: since it was last tried, a neighbour is
-    /// gone.
+    /// Whether dominance may apply, because a neighbour was removed since it
+    /// was last tried.
     bool mayHaveDominated = true;
   };
-  /// An edge as one of its ends sees it: its indices are rows.
+  /// An edge as seen from one of its ends, whose indices are rows.
   struct EdgeView {
     unsigned other;
     llvm::ArrayRef<uint16_t> indices, otherIndices; ///< By option.
@@ -108,18 +109,18 @@ private:
   std::vector<ReducedNode> nodes;
   std::vector<double> costs;     ///< Of all nodes.
   std::vector<unsigned> options; ///< Of all nodes.
-  std::vector<Edge> edges;       ///< Those of the problem, and new ones.
+  std::vector<Edge> edges; ///< Those of the problem, followed by new ones.
   std::vector<unsigned> worklist;
   std::vector<unsigned> removed;   ///< In the order of removal.
   std::vector<unsigned> coreNodes; ///< By number in the core.
 
-  // What the new edges refer to.
+  // Indices and matrices that the new edges refer to.
   std::deque<std::vector<uint16_t>> indexLists;
   std::deque<CostMatrix> matrices;
-  Compaction compaction; ///< Of the core.
+  Compaction compaction; ///< For the core.
 
-  // Large problems repeat the same reductions many times. Their results are
-  // kept by what they depend on, most of it by address.
+  // Large problems repeat the same reductions many times. The results are
+  // cached by their inputs, most of which are compared by address.
 
   /// Results of RII: by both edges as the node sees them, its options and their
   /// costs.

@@ -3,10 +3,10 @@
 
 // A problem in which every node has some of its options.
 //
-// Options are kept by their reduced costs (see ReducedCostFixing.h): those of
-// at most a limit. With limit 3, nodes with the reduced costs (0, 5, 1) and (2,
-// 0) keep the options 0 and 2, and 0 and 1. The selection (2, 0) of the problem
-// is then the selection (1, 0) of the restriction.
+// Options are kept if their reduced costs (see ReducedCostFixing.h) are at most
+// a limit. With limit 3, nodes with the reduced costs (0, 5, 1) and (2, 0) keep
+// the options 0 and 2, and 0 and 1. The selection (2, 0) of the problem is then
+// the selection (1, 0) of the restriction.
 
 #ifndef TPOPT_LIB_SOLVER_RESTRICTION_H
 #define TPOPT_LIB_SOLVER_RESTRICTION_H
@@ -17,19 +17,21 @@ namespace tp::solver {
 
 class Problem::Restriction {
 public:
-  /// Keeps the options whose reduced cost is at most `limit`. `reducedCosts` is
-  /// ordered as the costs of `problem` are. Every node must keep an option.
+  /// Keeps the options whose reduced cost is at most `limit`. `reducedCosts`
+  /// has the same order as the costs of `problem`. Every node must keep an
+  /// option.
   Restriction(const Problem &problem, llvm::ArrayRef<double> reducedCosts,
               double limit);
 
-  /// The problem that is left. It refers to indices and matrices of this.
+  /// The remaining problem. It refers to indices and matrices of this object.
   Problem rest;
 
-  /// A selection of the rest as one of the problem.
+  /// Converts a selection of the rest to one of the problem.
   std::vector<unsigned> expand(llvm::ArrayRef<unsigned> selection) const;
-  /// A selection of the problem as one of the rest, which must have kept it.
+  /// Converts a selection of the problem to one of the rest, which must have
+  /// kept its options.
   std::vector<unsigned> narrow(llvm::ArrayRef<unsigned> selection) const;
-  /// The rows or columns that are left of an edge's matrix.
+  /// The remaining rows or columns of an edge's matrix.
   const Compaction::Lines &getLines(unsigned edge, unsigned end) const {
     return edges[edge]->lines[end];
   }

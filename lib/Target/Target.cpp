@@ -17,14 +17,14 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Whether rows are dense and do not share elements. Neither oneDNN nor
-/// cuBLASLt repeats a row or a column: a stride of 0 is an error to them.
+/// Returns true if rows are dense and do not share elements. Neither oneDNN nor
+/// cuBLASLt repeats a row or a column: both treat a stride of 0 as an error.
 static bool liesByRows(const Matrix &matrix) {
   return (matrix.columns == 1 || matrix.columnStride == 1) &&
          (matrix.rows == 1 || matrix.rowStride >= matrix.columns);
 }
 
-/// Floats of 8 bits are no numbers to add in.
+/// 8-bit floats are too imprecise to add in.
 static bool isSummed(Type element) {
   return isa<IntegerType>(element) || element.getIntOrFloatBitWidth() >= 16;
 }
@@ -46,8 +46,8 @@ public:
     return liesByRows(factor) || liesByRows(transpose(factor));
   }
   bool writesMatrix(Type, const Matrix &) const override { return true; }
-  // oneDNN 2.6 has no fast code for anything else: it would compute the product
-  // and what follows it one element at a time.
+  // oneDNN 2.6 has no fast code for other layouts: it would compute the product
+  // and the post-ops one element at a time.
   bool readsBeside(const Matrix &result, const Matrix &other) const override {
     bool isRow = other.rowStride == 0 &&
                  (other.columnStride == 0 || other.columnStride == 1);
@@ -94,9 +94,9 @@ public:
   bool copies(MemRefType from, MemRefType to) const override;
   bool fills(MemRefType to, Attribute value) const override;
   int64_t getWorkspaceBytes() const override { return tprt::kBlasWorkspace; }
-  int64_t getCacheBytes() const override { return 32 << 20; } // H100's L2: 50
+  int64_t getCacheBytes() const override { return 32 << 20; } // H100: 50 MiB
   bool combines(Type element) const override {
-    // NCCL has no such type.
+    // NCCL has no 16-bit integers.
     bool isShort =
         isa<IntegerType>(element) && element.getIntOrFloatBitWidth() == 16;
     return isSummed(element) && !isShort;
@@ -108,7 +108,7 @@ public:
   bool multipliesFloat8() const override { return fp8; }
 
 private:
-  bool fp8; ///< f8E4M3FN is multiplied as such.
+  bool fp8; ///< f8E4M3FN is multiplied without widening it.
 };
 
 } // namespace
@@ -125,8 +125,8 @@ const Target *Target::find(StringRef name, bool fp8) {
 // cuBLASLt
 //===----------------------------------------------------------------------===//
 
-/// Of 8-bit floats, every address, row and sum is in whole pieces of so many
-/// bytes.
+/// With 8-bit floats, every address, row and summed dimension must be a
+/// multiple of this many bytes.
 static constexpr int64_t kPieceBytes = 16;
 
 static bool isFloat8(Type element) {
@@ -140,7 +140,7 @@ FactorType CudaTarget::getFactorType(Type element,
   MLIRContext *context = element.getContext();
   if (!isFloat8(element))
     return {Float32Type::get(context), ""};
-  // A bf16 holds all of its numbers.
+  // bf16 represents every value of an 8-bit float.
   Type wide = BFloat16Type::get(context);
   if (!fp8)
     return {wide, ""};
@@ -153,22 +153,25 @@ FactorType CudaTarget::getFactorType(Type element,
   return {element, ""};
 }
 
-/// Of 8-bit floats a result in 8 bits would be clamped, and is a row program's.
+/// A result in 8-bit floats would have to be clamped, so a row program writes
+/// it.
 bool CudaTarget::writes(Type factor, Type result) const {
   if (isFloat8(factor))
     return result.isF32() || result.isBF16() || result.isF16();
   return result.isF32() || result == factor;
 }
 
-/// Whether each matrix begins, and each of its rows, at whole pieces.
+/// Returns true if each matrix, and each of its rows, begins at a multiple of
+/// kPieceBytes.
 static bool isInPieces(const Matrix &matrix) {
   int64_t bytes = step::getElementBytes(matrix.element);
   return matrix.columnStride == 1 && matrix.begin * bytes % kPieceBytes == 0 &&
          (matrix.rows == 1 || matrix.rowStride * bytes % kPieceBytes == 0);
 }
 
-/// Stored by rows or by columns, with a leading dimension that holds one; 8-bit
-/// floats only as older GPUs take them, along the sums.
+/// The library reads matrices stored by rows or by columns, whose leading
+/// dimension is at least the length of a row or column. 8-bit floats must be
+/// contiguous along the summed dimension, as older GPUs require.
 bool CudaTarget::readsMatrix(const Matrix &factor) const {
   if (isFloat8(factor.element))
     return liesByRows(factor) && isInPieces(factor) &&
@@ -181,9 +184,10 @@ bool CudaTarget::writesMatrix(Type factor, const Matrix &result) const {
          (isInPieces(result) && result.columns % kPieceBytes == 0);
 }
 
-/// beta * C, BIAS, and RELU or GELU, which is the one by tanh. Of 8-bit floats
-/// the library has no bias in f32 and, before 12.4, no gelu; that it takes a
-/// residual together with others is said nowhere.
+/// The epilogues are beta * C, BIAS, and RELU or GELU (the tanh approximation).
+/// With 8-bit floats the library has no f32 bias and, before 12.4, no gelu. Its
+/// documentation does not say that a residual can be combined with other
+/// post-ops, so we do not rely on it.
 bool CudaTarget::canFollow(Type factor, Type result,
                            ArrayRef<PostOpPattern> posts) const {
   auto take = [&](step::PostOp kind, PostOpPattern::Operand operand) {
@@ -207,7 +211,8 @@ bool CudaTarget::canFollow(Type factor, Type result,
 // The driver
 //===----------------------------------------------------------------------===//
 
-/// Whether elements follow each other in row-major order, wherever they begin.
+/// Returns true if elements follow each other in row-major order; the offset of
+/// the first one does not matter.
 static bool isContiguous(MemRefType type) {
   step::Strides layout(type);
   int64_t next = 1;

@@ -1,16 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a target's runtime executes besides kernels.
+/// \file The steps that a target's runtime executes without kernels.
 ///
-/// Programs are lowered for a target: what its runtime or its libraries cannot
-/// do becomes a kernel. A matrix product of f16 with a bias, a residual and a
-/// silu behind it:
+/// Programs are lowered for a target: whatever its runtime or its libraries
+/// cannot do becomes a kernel. For example, a matrix product of f16 followed by
+/// a residual, a bias and a silu:
 ///
 ///     const Target *cuda = Target::find("cuda");
 ///     cuda->getFactorType(f16, {m, n, k}).type // f16; on a CPU f32
-///     // Yes, both are cuBLASLt's; and no, silu is a row program.
-///     cuda->canFollow(f16, f16, {residual, bias})
+///     cuda->canFollow(f16, f16, {residual, bias}) // true
+///     // false: cuBLASLt has no silu; a row program computes it.
 ///     cuda->canFollow(f16, f16, {residual, bias, silu})
 ///
 /// |                  | CPU (oneDNN)           | CUDA (cuBLASLt)             |
@@ -18,8 +18,8 @@
 /// | factors          | f32, bf16              | f32, bf16, f16              |
 /// | products         | f32, or the factors'   | the same                    |
 /// | after a product  | activations, rows and  | a residual of C's type, a   |
-/// |                  | matrices that lie as C | row (bias) of it, then relu |
-/// |                  | does, in any order     | or gelu_tanh; one of each   |
+/// |                  | matrices laid out like | row (bias) of it, then relu |
+/// |                  | C, in any order        | or gelu_tanh; one of each   |
 /// | their matrices   | stride 1 along one     | and rows, or columns, that  |
 /// |                  | dimension              | do not overlap              |
 /// | copies           | of any strides         | contiguous                  |
@@ -40,8 +40,8 @@
 /// | factors' matrices | contiguous along k                                   |
 /// | all matrices      | begin, and have their rows, at multiples of 16 bytes |
 ///
-/// The CUDA runtime holds no code for devices, and its driver has an entry for
-/// each of these.
+/// The CUDA runtime contains no device code; its driver has an entry point for
+/// each of these steps.
 
 #ifndef TPOPT_TARGET_TARGET_H
 #define TPOPT_TARGET_TARGET_H
@@ -52,9 +52,10 @@
 
 namespace tp::codegen {
 
-/// One op behind a matrix product.
+/// One op applied to the result of a matrix product.
 struct PostOpPattern {
-  /// What it adds or multiplies by, next to the product's result.
+  /// The operand that the op adds or multiplies by, besides the product's
+  /// result.
   enum class Operand : uint8_t {
     None,
     Number, ///< The same for all elements, of the result's type.
@@ -66,15 +67,16 @@ struct PostOpPattern {
   Operand operand = Operand::None;
 };
 
-/// The sizes of products of m x k and k x n.
+/// The sizes of a product of an m x k and a k x n matrix.
 struct ProductSize {
   int64_t m, n, k;
 };
 
-/// What elements are multiplied as.
+/// The type in which the library multiplies elements.
 struct FactorType {
   mlir::Type type;
-  /// Why not as what they are, where that was asked for; else empty.
+  /// Why the elements are not multiplied in their own type, if that was asked
+  /// for; otherwise empty.
   std::string obstacle;
 };
 
@@ -83,7 +85,8 @@ struct Matrix {
   mlir::Type element;
   int64_t rows, columns;
   int64_t rowStride, columnStride;
-  /// Divides the number of elements before each matrix in its allocation.
+  /// A divisor of the number of elements in front of each matrix in its
+  /// allocation.
   int64_t begin;
 };
 
@@ -92,75 +95,83 @@ inline Matrix transpose(const Matrix &matrix) {
           matrix.columnStride, matrix.rowStride, matrix.begin};
 }
 
-/// What lies in the last two dimensions of a matmul's operand, which moves by
-/// so many elements from turn to turn of a loop.
+/// The matrix in the last two dimensions of a matmul's operand, given that the
+/// operand moves by `by` elements in each iteration of a loop.
 Matrix getMatrix(mlir::MemRefType type, int64_t by);
 
 class Target {
 public:
   virtual ~Target() = default;
-  /// Null if there is none of this name, or none that multiplies f8E4M3FN where
-  /// `fp8` asks for that.
+  /// Null if no target has this name, or if `fp8` is set and the target cannot
+  /// multiply f8E4M3FN.
   static const Target *find(llvm::StringRef name, bool fp8 = false);
 
   /// A `k..Target` of the artifact's format.
   virtual llvm::StringRef getName() const = 0;
-  /// The float that the matrix library multiplies elements of a float as; f64
-  /// is a row program's.
+  /// The float type in which the matrix library multiplies elements of the
+  /// float type `element`. Products of f64 are left to row programs.
   virtual FactorType getFactorType(mlir::Type element,
                                    const ProductSize &size) const = 0;
-  /// Whether the library gives products of such factors in this type.
+  /// Returns true if the library can write products of factors of type `factor`
+  /// as type `result`.
   virtual bool writes(mlir::Type factor, mlir::Type result) const = 0;
-  /// Whether the library reads such a factor: A, or B transposed, so that its
-  /// rows are summed over.
+  /// Returns true if the library can read this factor: A, or B transposed, so
+  /// that the columns are the dimension that is summed over.
   virtual bool readsMatrix(const Matrix &factor) const = 0;
-  /// Whether the library writes such a C, and reads such an operand of a
-  /// post-op, where it multiplies such factors.
+  /// Returns true if the library, when it multiplies factors of this type, can
+  /// write this matrix as C, or read it as the operand of a post-op.
   virtual bool writesMatrix(mlir::Type factor, const Matrix &result) const = 0;
-  /// Whether the library reads such an operand of a post-op beside such a C. If
-  /// not, both have to be dense.
+  /// Returns true if the library can read a post-op's operand with the layout
+  /// of `other` when C has the layout of `result`. If not, both have to be
+  /// dense.
   virtual bool readsBeside(const Matrix &result, const Matrix &other) const = 0;
-  /// Whether the library computes these behind a product, in this order.
+  /// Returns true if the library can apply these ops to a product, in this
+  /// order.
   virtual bool canFollow(mlir::Type factor, mlir::Type result,
                          llvm::ArrayRef<PostOpPattern> posts) const = 0;
-  /// Whether that has one form only: a residual comes before a bias, and
-  /// operands have stride 1 along the columns.
+  /// Returns true if the post-ops have one fixed form: a residual comes before
+  /// a bias, and operands have stride 1 along the columns.
   virtual bool hasFixedEpilogue() const = 0;
-  /// Whether the runtime copies between such buffers, of equal shapes.
+  /// Returns true if the runtime can copy between these buffers, which have
+  /// equal shapes.
   virtual bool copies(mlir::MemRefType from, mlir::MemRefType to) const = 0;
   virtual bool fills(mlir::MemRefType to, mlir::Attribute value) const = 0;
   /// The size in bytes of the workspace that the matrix library allocates once
   /// per device; 0 if it is not known at compile time.
   virtual int64_t getWorkspaceBytes() const = 0;
-  /// The size up to which a copy stays in the caches until the next step.
+  /// The size up to which a copy is expected to stay in the caches until the
+  /// next step.
   virtual int64_t getCacheBytes() const = 0;
-  /// Whether collectives combine such elements.
+  /// Returns true if collectives can combine elements of this type.
   virtual bool combines(mlir::Type element) const = 0;
-  /// Whether it has kernels for attention; others cut what is causal into
-  /// blocks of queries.
+  /// Returns true if the target has kernels for attention. For other targets,
+  /// causal attention is split into blocks of queries.
   virtual bool hasAttention() const = 0;
-  /// Whether it sorts by kernels, and long rows by several (`Sort.h`); the
-  /// runtime of others sorts any row in one step.
+  /// Returns true if the target sorts with kernels, and long rows with several
+  /// (`Sort.h`). On other targets the runtime sorts any row in one step.
   virtual bool sortsByKernels() const = 0;
 
-  /// Whether the runtime does by kernels what is no step: collectives among
-  /// ranks that share a memory, and random inputs.
+  /// Returns true if the runtime needs kernels for work that is not a step:
+  /// collectives among ranks that share a memory, and random inputs.
   virtual bool servesByKernels() const = 0;
-  /// Whether the runtime times steps that give the same (`step.choose`).
+  /// Returns true if the runtime can time steps that compute the same result
+  /// and choose one of them (`step.choose`).
   virtual bool choosesSteps() const = 0;
-  /// Whether it was asked for with `fp8`: f8E4M3FN is multiplied as such.
+  /// Returns true if the target was requested with `fp8`, so that f8E4M3FN is
+  /// multiplied without widening it.
   virtual bool multipliesFloat8() const = 0;
 
-  /// Whether the runtime executes a copy, a fill or a matmul as it is.
+  /// Returns true if the runtime can execute this copy, fill or matmul without
+  /// a kernel.
   bool executes(mlir::Operation *step) const;
 };
 
-/// How a matmul's post-op sees an operand, given the type of C.
+/// How a matmul's post-op reads an operand, given the type of C.
 PostOpPattern::Operand classifyPostOpOperand(mlir::MemRefType operand,
                                              mlir::MemRefType result);
 
-/// The target of a name; emits an error at `op` if there is none, or none that
-/// multiplies f8E4M3FN where `fp8` asks for that.
+/// The target called `name`. Emits an error at `op` if there is none, or if
+/// `fp8` is set and the target cannot multiply f8E4M3FN.
 mlir::FailureOr<const Target *> getTarget(mlir::Operation *op,
                                           llvm::StringRef name, bool fp8);
 

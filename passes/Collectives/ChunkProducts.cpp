@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Products whose blocks travel while others are multiplied, where that is
+// Makes products whose blocks travel while others are multiplied, if that is
 // faster: see tp.gather_einsum and tp.einsum_scatter.
 
 #include "ChunkTimes.h"
@@ -28,28 +28,28 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// The numbers of pieces that blocks may be sent in.
+/// The numbers of pieces that a block may be sent in.
 static constexpr std::array<int64_t, 3> kPieces = {1, 2, 4};
 /// Bytes of the smallest piece. A block in one piece may be smaller.
 static constexpr double kLeastPiece = 64 << 10;
 static constexpr StringLiteral kGathering = "gathering while multiplying",
                                kScattering = "multiplying while scattering";
-/// Chunking must save at least this part of the time.
+/// Chunking must save at least this share of the time.
 static constexpr double kLeastGain = 0.02;
 
 namespace {
 
-/// Whether a collective and its products become one op.
+/// Decides whether a collective and its products become one op.
 struct Verdict {
   std::string why;               ///< Why they cannot; empty if they can.
   int64_t pieces = 0;            ///< 0 if chunking is slower.
-  double whole = 0, chunked = 0; ///< Seconds without it, and with it.
+  double whole = 0, chunked = 0; ///< Seconds without and with chunking.
 };
 
-/// What a device computes for one block of a product.
+/// The work of a device for one block of a product.
 struct BlockWork {
   Work work;
-  double otherBytes; ///< Part of the work's bytes: the factor without rows.
+  double otherBytes; ///< Bytes of the factor without rows, part of `work`.
 };
 
 /// Chunks the products of one block of a function.
@@ -109,7 +109,7 @@ private:
   OpPricer pricer;
   const Machine &machine;
   bool force;
-  /// When an op begins and ends, if collectives took no time.
+  /// The times at which an op begins and ends if collectives took no time.
   llvm::DenseMap<Operation *, std::pair<double, double>> times;
 };
 
@@ -140,7 +140,7 @@ double BlockChunker::getSlack(Value made, ArrayRef<Operation *> users) const {
   return std::max(0.0, wanted - there);
 }
 
-/// Seconds that a device waits for a collective if it hides behind `slack`
+/// Seconds that a device waits for a collective that overlaps with `slack`
 /// seconds of other work.
 double BlockChunker::getExposed(Operation *collective, double slack) {
   std::optional<CollectiveCost> launch = getCollectiveCost(collective, table);
@@ -148,8 +148,8 @@ double BlockChunker::getExposed(Operation *collective, double slack) {
   return std::max(0.0, travels - slack);
 }
 
-/// The one dimension that a collective gathers or scatters; none if it does so
-/// with several.
+/// The only dimension that a collective gathers or scatters; none if there are
+/// several.
 static std::optional<int64_t> getOnlyDim(const ReshardStep &step) {
   std::optional<int64_t> dim;
   for (auto [i, axes] : llvm::enumerate(step.dimAxes)) {
@@ -162,8 +162,8 @@ static std::optional<int64_t> getOnlyDim(const ReshardStep &step) {
   return dim;
 }
 
-/// The work of one block of a product, where `axes`, too, cut dimension `dim`
-/// of its result.
+/// The work of one block of a product if dimension `dim` of its result is also
+/// sharded along `axes`.
 BlockWork BlockChunker::getBlockWork(EinsumOp op, int64_t dim,
                                      const AxisList &axes) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
@@ -266,8 +266,9 @@ void BlockChunker::report(Operation *op, StringRef what,
 // Gathers
 //===----------------------------------------------------------------------===//
 
-/// Finds the products that can multiply block by block, and the dimension that
-/// is gathered. Returns why there are none; empty if there are.
+/// Finds the products that can be computed block by block, and the dimension
+/// that is gathered. Returns the reason if there are none, else an empty
+/// string.
 std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
                                        SmallVectorImpl<RowProduct> &products) {
   const ReshardStep &step = getStep(gather);
@@ -315,14 +316,15 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
   return {};
 }
 
-/// Whether each element of a result is made of one of each operand.
+/// Returns true if each element of a result is computed from one element of
+/// each operand.
 static bool keepsElementsApart(Operation *op) {
   return op->hasTrait<Elementwise>() ||
          isa<ConvertOp, TransposeOp, ReshapeOp>(op);
 }
 
-/// The op between `value` and a product that uses what it makes of it; null if
-/// there is none.
+/// The op between `value` and a product: it uses `value`, and the product uses
+/// its result. Null if there is no such op.
 static Operation *findBeforeProduct(Value value) {
   for (Operation *user : value.getUsers())
     if (keepsElementsApart(user) &&
@@ -331,8 +333,8 @@ static Operation *findBeforeProduct(Value value) {
   return nullptr;
 }
 
-/// The op between a product and `value`, which it makes of the product; null if
-/// there is none.
+/// The op between a product and `value`: it computes `value` from the product.
+/// Null if there is no such op.
 static Operation *findAfterProduct(Value value) {
   Operation *op = value.getDefiningOp();
   bool fits = op && keepsElementsApart(op) &&
@@ -425,7 +427,7 @@ void BlockChunker::replaceGather(AllGatherOp gather,
 //===----------------------------------------------------------------------===//
 
 /// Finds the dimension of a sum to scatter, and the step that scatters it.
-/// Returns why there is none; empty if there is.
+/// Returns the reason if there is none, else an empty string.
 std::string BlockChunker::findScatter(CollectiveOpInterface sum,
                                       const RowProduct &product, int64_t &dim,
                                       std::optional<ReshardStep> &scatter) {
@@ -436,7 +438,7 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     return "its reduction is not a sum";
   if (getMerged(in.unreduced) != getMerged(step.axes))
     return "its operand is also unreduced along other axes";
-  // What the devices add is then not only what they multiply.
+  // Otherwise the sum has more addends than the devices' products.
   EinsumOp einsum = product.op;
   if (llvm::any_of(einsum->getOperands(), [&](Value operand) {
         return !getLayout(operand).unreduced.empty();
@@ -508,7 +510,7 @@ void BlockChunker::visitSum(CollectiveOpInterface sum) {
     double bytes = local.getBytes();
     ChunkProblem problem = describe(axes, bytes);
     problem.slack = slack;
-    // Reads an addend of each place, and writes the sum.
+    // The sum reads one addend from each device and writes the result.
     problem.sum = getTime(machine, {0, bytes * double(problem.places + 1)});
     double behind =
         step.kind == CollectiveKind::AllReduce

@@ -5,11 +5,11 @@
 ///
 /// A device computes one block after the other; meanwhile its link carries one
 /// block after the other. Times are in seconds. With two devices, 2 us to
-/// multiply a block and 3 us to send it:
+/// multiply a block and 3 us to send it in one piece, both forms take 5 us:
 ///
-///     gather    compute  [own 2] . [other 2]        5, in one piece
+///     gather    compute  [own 2] . [other 2]
 ///               link     [  3      ]
-///     scatter   compute  [other 2][own 2] . +sum    5, in one piece
+///     scatter   compute  [other 2][own 2] . +sum
 ///               link              [  3     ]
 
 #ifndef TPOPT_PASSES_COLLECTIVES_CHUNKTIMES_H
@@ -22,20 +22,20 @@ namespace tp {
 struct ChunkProblem {
   int64_t places = 2;  ///< Devices along the axes, each with a block.
   int64_t pieces = 1;  ///< The number of pieces that a block travels in.
-  double product = 0;  ///< Multiplying the device's own block.
-  double piece = 0;    ///< Multiplying one piece of another device's block.
-  double start = 0;    ///< Starting a transfer, whatever its size.
-  double transfer = 0; ///< Sending one block, without the start.
-  /// Other work: between the op that makes the gathered tensor and the
+  double product = 0;  ///< Time to multiply the device's own block.
+  double piece = 0;    ///< Time to multiply one piece of another block.
+  double start = 0;    ///< Time to start a transfer of any size.
+  double transfer = 0; ///< Time to send one block, without the start.
+  /// Time of other work between the op that makes the gathered tensor and the
   /// products, or between the product and the first use of the sum.
   double slack = 0;
-  double sum = 0; ///< Adding the addends of a block.
+  double sum = 0; ///< Time to add the addends of a block.
 };
 
-/// From the first product to the last.
+/// The time from the start of the first product to the end of the last.
 double getGatherTime(const ChunkProblem &problem);
 
-/// From the first product to where the sum is wanted, less the slack.
+/// The time from the first product to the first use of the sum, less the slack.
 double getScatterTime(const ChunkProblem &problem);
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Issues collectives that do not wait for each other as one.
+// Combines collectives that do not wait for each other into one launch.
 
 #include "passes/Collectives/Deferral.h"
 
@@ -26,11 +26,11 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// A collective that takes longer than this many starts goes alone.
+/// A collective that takes longer than this many starts is issued alone.
 static constexpr double kMostStarts = 16;
 
-/// The reasons of collectives that are issued as one. All of them are
-/// requested, or none.
+/// The joined reasons of collectives that are issued as one. Either all of
+/// these collectives are requested or none is.
 static WhyAttr joinReasons(ArrayRef<WhyAttr> whys) {
   llvm::SmallSetVector<ReasonAttr, 2> reasons;
   for (WhyAttr why : whys)
@@ -39,8 +39,8 @@ static WhyAttr joinReasons(ArrayRef<WhyAttr> whys) {
                       whys.front().getRequested());
 }
 
-/// Moves an op, and the constants that it alone uses: they are held from where
-/// they are made.
+/// Moves an op, and the constants that only it uses, since constants are held
+/// from where they are made.
 static void moveWithSources(Operation *op, Operation *before) {
   for (Value operand : op->getOperands())
     if (Operation *source = operand.getDefiningOp();
@@ -52,38 +52,38 @@ static void moveWithSources(Operation *op, Operation *before) {
 
 namespace {
 
-/// What collectives of one launch have in common.
+/// The properties that all collectives of one launch share.
 using Key = std::vector<uintptr_t>;
 
 struct Candidate;
 
-/// An op that is put off with the collectives it takes from.
+/// An op that is put off along with the collectives whose results it takes.
 struct Waiter {
   Operation *op = nullptr;
-  SmallVector<Operation *, 2> company; ///< Goes before it.
+  SmallVector<Operation *, 2> company; ///< Ops that move with it, before it.
   SmallVector<Candidate *, 1> candidates;
   SmallVector<Waiter *, 1> sources;
-  SmallVector<Waiter *, 1> dependents; ///< That take its result.
-  unsigned missing = 0; ///< Candidates and sources that are not there yet.
+  SmallVector<Waiter *, 1> dependents; ///< Waiters that take its result.
+  unsigned missing = 0; ///< Number of candidates and sources not issued yet.
   bool isPlaced = false;
 };
 
 /// Collectives that may share a launch, in program order.
 struct Queue {
-  std::deque<Candidate *> ready; ///< Operands are there; may be issued already.
-  std::deque<Candidate *> later; ///< The rest, and some that are ready by now.
-  int64_t bytes = 0; ///< Sum over the collectives that are not issued yet.
+  std::deque<Candidate *> ready; ///< Operands available; may be issued already.
+  std::deque<Candidate *> later; ///< The rest; some may be ready by now.
+  int64_t bytes = 0; ///< Total of the ready ones that are not issued yet.
 };
 
 struct Candidate {
   Operation *op = nullptr;
   int64_t bytes = 0;
-  /// Null if it goes alone.
+  /// Null if it is issued alone.
   Queue *queue = nullptr;
-  /// What it makes takes less memory than its operand, which nobody else needs,
-  /// or none.
+  /// Its result takes less memory than its operand, or none, and no other op
+  /// needs the operand.
   bool frees = false;
-  /// A sum of what nobody else needs.
+  /// A sum whose operand no other op needs.
   bool isSum = false;
   /// The collective that makes its operand, and those that take its result.
   Candidate *source = nullptr;
@@ -95,18 +95,19 @@ struct Candidate {
 };
 
 /// Goes through a block in order. Every collective is put off until an op needs
-/// its result; then it is issued, with all of its kind whose operands are
-/// there. That is the fewest launches: of intervals on a line, the points at
-/// which the first one ends that is not yet stabbed stab them all. An op that
-/// may wait as well (Deferral.h) needs nothing until its own result is needed.
-/// Operands that need only a few more ops, none of which waits for a
-/// collective, are computed first: q, k and v of a layer are gathered in one
-/// launch even if the program uses the gathered q before it computes k.
+/// its result; then it is issued together with all collectives of its kind
+/// whose operands are available. That is the fewest launches, as in the greedy
+/// stabbing of intervals on a line: always stab where the first interval ends
+/// that is not yet stabbed. An op that may wait as well (Deferral.h) needs its
+/// operands only when its own result is needed. Operands that need only a few
+/// more ops, none of which waits for a collective, are computed first: q, k and
+/// v of a layer are gathered in one launch even if the program uses the
+/// gathered q before it computes k.
 ///
-/// One that frees memory does not wait for that, but until there are enough of
-/// its kind to fill a bucket: the gradients of all layers would be held whole
-/// until the first of them is needed. Nor does a bucket that is full of sums:
-/// it gets no fuller, and can travel beside what follows.
+/// A collective that frees memory waits only until there are enough of its kind
+/// to fill a bucket; otherwise the unsharded gradients of all layers would be
+/// held until the first of them is needed. A bucket that is full of sums does
+/// not wait either: it gets no fuller, and can travel during the following ops.
 class BlockCombiner {
 public:
   BlockCombiner(Block &block, const Mesh &mesh, int64_t bucketBytes)
@@ -137,9 +138,9 @@ public:
     }
   }
 
-  /// Whether the block is another one, if only in its order.
+  /// Returns true if the block has changed, if only in its order.
   bool hasChanged() const { return isChanged; }
-  /// How many collectives share a launch with others now.
+  /// The number of collectives that now share a launch with others.
   int64_t getNumCombined() const { return numCombined; }
 
 private:
@@ -150,23 +151,26 @@ private:
   void issue(Candidate &candidate, Operation *before);
   void combine(ArrayRef<Candidate *> members, Operation *before);
 
-  /// Its operand is there, at the latest before op `at`.
+  /// Marks a candidate whose operand is available, at the latest before op
+  /// `at`.
   void setReady(Candidate &candidate, Operation *at);
 
-  /// Moves ops ahead of op `before`, where `first` is issued: those that
-  /// compute operands of other collectives, which can share its launch then.
+  /// `first` is issued before op `before`. Moves ops there that compute
+  /// operands of other collectives, which can then share its launch.
   void makeOperands(Queue &queue, const Candidate &first, Operation *before);
-  /// The ops from the current one on that the operand needs, in program order.
-  /// None if one of them waits for a collective, if there are too many, or if
-  /// their other results take much more memory than the collective moves.
+  /// The ops from the current one on that the candidate's operand needs, in
+  /// program order. None if one of them waits for a collective, if there are
+  /// too many, or if their other results take much more memory than the
+  /// collective moves.
   std::optional<SmallVector<Operation *>>
   findMakers(const Candidate &candidate);
 
-  /// Puts an op off if it needs collectives that are put off, and may.
+  /// Puts an op off if it needs collectives that are put off and if it may
+  /// wait. Returns true if it does.
   bool defer(Operation *op);
-  /// Makes its result be there before an op.
+  /// Makes the waiter's result available before an op.
   void demand(Waiter &waiter, Operation *before);
-  /// One more of what these wait for is there.
+  /// Notes that one more operand of each of these waiters is available.
   void release(ArrayRef<Waiter *> waiting, Operation *before);
 
   Block &block;
@@ -174,16 +178,16 @@ private:
   int64_t bucketBytes;
   bool isChanged = false;
   int64_t numCombined = 0;
-  std::deque<Candidate> candidates; // which stay where they are
+  std::deque<Candidate> candidates; // a deque keeps their addresses
   llvm::DenseMap<Operation *, Candidate *> numbers;
   llvm::DenseMap<Operation *, unsigned> places; ///< In program order.
-  unsigned current = 0; ///< The place of the op that is looked at.
+  unsigned current = 0;                ///< The place of the current op.
   llvm::DenseSet<Operation *> hoisted; ///< Moved ahead of the current op.
   std::map<Key, Queue> queues;
-  /// The ops of the block, no candidates, that need results of candidates, and
-  /// that make their operands.
+  /// Non-candidate ops of the block: those that need results of candidates, and
+  /// those that make the candidates' operands.
   llvm::DenseMap<Operation *, SmallVector<Candidate *, 1>> needs, madeBy;
-  std::deque<Waiter> waiters; // which stay where they are
+  std::deque<Waiter> waiters; // a deque keeps their addresses
   llvm::DenseMap<Operation *, Waiter *> waiterOf;
   llvm::DenseSet<Operation *> deferred; ///< Waiters and their company.
   /// The ops that need results of waiters.
@@ -211,7 +215,7 @@ Key BlockCombiner::getKey(CollectiveOpInterface op, const ReshardStep &step) {
   return key;
 }
 
-/// Whether starting it with others saves next to nothing.
+/// Returns true if issuing the collective with others saves next to nothing.
 bool BlockCombiner::goesAlone(const ReshardStep &step, int64_t bytes) {
   if (bytes > bucketBytes)
     return true;
@@ -228,14 +232,14 @@ void BlockCombiner::collect() {
     if (!collective || isa<CombinedOp>(op) || op.use_empty())
       continue;
     const ReshardStep &step = getStep(collective);
-    // What the user wrote into a manual region stays as it is, but for sums:
-    // those of gradients are asked for one by one.
+    // Collectives that the user wrote into a manual region stay unchanged,
+    // except for sums: those of gradients are written one by one.
     if (isFree(step.kind) ||
         (isAlongManualAxes(collective) && !isReduction(step.kind)))
       continue;
     int64_t bytes =
         step.payload * tp::getElementBytes(op.getOperand(0).getType());
-    if (bytes == 0) // it is no launch at all
+    if (bytes == 0) // not a launch at all
       continue;
     Candidate &candidate = candidates.emplace_back();
     candidate.op = &op;
@@ -256,7 +260,8 @@ void BlockCombiner::collect() {
   }
 }
 
-/// Finds out what makes a candidate's operand and who needs its result.
+/// Finds the op that makes a candidate's operand and the ops that need its
+/// result.
 void BlockCombiner::connect(Candidate &candidate) {
   Value operand = candidate.op->getOperand(0);
   Operation *maker = operand.getDefiningOp();
@@ -286,7 +291,7 @@ void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
   bool isFull = queue && queue->bytes >= bucketBytes;
   if (candidate.frees ? queue && !isFull : !candidate.isSum || !isFull)
     return;
-  // What is put off may be gone from here when it is done.
+  // Ops that are put off may move away, so issue before the next op that stays.
   while (numbers.count(at) || deferred.count(at))
     at = at->getNextNode();
   issue(candidate, at);
@@ -453,9 +458,10 @@ void BlockCombiner::issue(Candidate &candidate, Operation *before) {
       demand(*waiter, before);
   if (candidate.queue && !candidate.isIssued)
     makeOperands(*candidate.queue, candidate, before);
-  if (candidate.isIssued) // it was ready, then, and freed memory
+  if (candidate.isIssued) // issued when it became ready, since it frees memory
     return;
-  // Its source may have taken it along.
+  // The ready queue may contain this candidate as well: mark it as issued
+  // first.
   SmallVector<Candidate *> members{&candidate};
   candidate.isIssued = true;
   int64_t bytes = candidate.bytes;
@@ -539,8 +545,8 @@ struct CombineCollectives
     return blocks;
   }
 
-  /// Returns how many collectives share a launch with others; none if nothing
-  /// has changed.
+  /// Returns the number of collectives that share a launch with others; none if
+  /// nothing has changed.
   static std::optional<int64_t> combine(FunctionOpInterface function,
                                         const Mesh &mesh, int64_t bucket) {
     bool isChanged = false;
@@ -554,9 +560,9 @@ struct CombineCollectives
     return isChanged ? std::optional<int64_t>(combined) : std::nullopt;
   }
 
-  /// The largest bucket with which a device holds no more than its capacity; if
-  /// there is none, that with which it holds least. None if it holds less with
-  /// every collective where it is.
+  /// The largest bucket with which a device holds no more than its capacity. If
+  /// there is none, the bucket with which it holds least; none if it holds less
+  /// with every collective left in place.
   std::optional<int64_t> findBucket(FunctionOpInterface function,
                                     const Mesh &mesh, int64_t capacity) {
     ShardingTable table(&getContext(), mesh);
@@ -565,7 +571,7 @@ struct CombineCollectives
       return bucketBytes;
     std::optional<int64_t> best;
     for (int64_t bucket = bucketBytes;; bucket /= 4) {
-      // Beside the function, where its mesh is found.
+      // Insert the trial next to the function, so that it finds the mesh.
       auto trial =
           cast<FunctionOpInterface>(OpBuilder(function).clone(*function));
       combine(trial, mesh, bucket);
@@ -582,7 +588,7 @@ struct CombineCollectives
     }
   }
 
-  /// The most that collectives hold besides, wherever they are put.
+  /// An upper bound on the memory that moving collectives can add.
   static int64_t getMovedBytes(FunctionOpInterface function,
                                ShardingTable &table) {
     int64_t bytes = 0;
@@ -621,7 +627,7 @@ struct CombineCollectives
       recordChange(function, PriceKind::Combined, combined.value_or(0), table,
                    *device);
     }
-    if (!isChanged) // nor need it be verified again
+    if (!isChanged) // so it need not be verified again either
       markAllAnalysesPreserved();
   }
 };

@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Moves elements, computes with each by itself, or sums some of them.
+/// Returns true for ops that move elements, compute element by element, or
+/// reduce.
 static bool isSimple(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op))
     return false;
@@ -24,16 +25,16 @@ static bool isSimple(Operation *op) {
          isa<ReshapeOp, TransposeOp, SliceOp, ReduceOp>(op);
 }
 
-/// Whether the value lives as long as the block, is a single number, or costs
-/// nothing to recompute.
+/// Returns true if the value lives as long as the block, is a single number, or
+/// costs nothing to recompute.
 static bool isHeldAnyway(Value value, Block *block) {
   Operation *maker = value.getDefiningOp();
   return !maker || maker->getBlock() != block || maker->getNumOperands() == 0 ||
          cast<RankedTensorType>(value.getType()).getRank() == 0;
 }
 
-/// Whether `op` writes into a tensor that lives as long as the block, as a loop
-/// does that stacks the results of its iterations.
+/// Returns true if `op` writes into a tensor that lives as long as the block,
+/// as in a loop that stacks the results of its iterations.
 static bool isStore(Operation *op) {
   auto update = dyn_cast<DynamicUpdateSliceOp>(op);
   return update && isHeldAnyway(update.getInput(), op->getBlock());

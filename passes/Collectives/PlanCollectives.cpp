@@ -23,8 +23,8 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// Never in silence: that devices hold a whole tensor which they need a part of
-/// is part of the reason.
+/// Adds to the reason that devices hold a whole tensor although they need only
+/// a part of it, since that must never happen silently.
 static WhyAttr withFullGather(ReshardOp op, WhyAttr why, ShardingAttr from,
                               ShardingAttr to) {
   MLIRContext *context = op.getContext();

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A product seen from one operand: the one whose rows are gathered, or
-/// whose rows become the rows of the result that are scattered:
+/// \file A product as seen from one operand: the operand whose rows are
+/// gathered, or whose rows become the rows of the result that are scattered:
 ///
-///     RowProduct(tp.einsum "io,bi->bo" %w, %x, 1)   rows %x "bi", other %w
-///     "io"
+///     RowProduct(tp.einsum "io,bi->bo" %w, %x, 1)
+///       rows %x "bi", other %w "io"
 
 #ifndef TPOPT_PASSES_COLLECTIVES_ROWPRODUCT_H
 #define TPOPT_PASSES_COLLECTIVES_ROWPRODUCT_H
@@ -29,7 +29,7 @@ struct RowProduct {
     result = terms.result;
   }
 
-  /// Whether a letter is in the result and not in the other operand.
+  /// Returns true if a letter is in the result and not in the other operand.
   bool hasOwn(char letter) const {
     return result.contains(letter) && !otherTerm.contains(letter);
   }

@@ -18,8 +18,8 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 
-/// The arguments of floats that `patterns` are about; without patterns, all
-/// parameters.
+/// Returns the floating-point arguments that `patterns` match; without
+/// patterns, all parameters.
 static FailureOr<SmallVector<unsigned>>
 findTrained(func::FuncOp function, ArrayRef<NamePattern> patterns) {
   SmallVector<unsigned> floats, found;

@@ -27,7 +27,8 @@ namespace {
 /// Applies one plan to the functions of a module.
 class PlanApplier {
 public:
-  /// `axis` is what words cut along; there is one if they do.
+  /// `axis` is the axis that the plan's words shard along; it must be given if
+  /// they do.
   PlanApplier(const Plan &plan, const Mesh &mesh, std::optional<unsigned> axis,
               bool isBuiltIn)
       : plan(plan), mesh(mesh),
@@ -35,44 +36,49 @@ public:
         isBuiltIn(isBuiltIn), uses(plan.getRules().size()) {}
 
   LogicalResult apply(func::FuncOp function);
-  /// Complains about rules that had nothing to do.
+  /// Reports rules that matched nothing or had no effect.
   LogicalResult checkUses(ModuleOp module);
 
 private:
-  /// What has come of a rule: it is the first for some name, and what bears
-  /// that is not annotated already.
+  /// How a rule was used: whether it matched any name, whether it was the first
+  /// rule to match one, and whether an argument or result that it matched had
+  /// no sharding yet.
   struct RuleUse {
     bool matched = false, isFirst = false, applied = false;
   };
 
-  /// Whether arguments without names are meant by their numbers. A built-in
-  /// plan knows what Hugging Face calls them.
+  /// Returns true if rules may refer to arguments without names by number. A
+  /// built-in plan only knows the names that Hugging Face gives them.
   bool goesByNumbers(func::FuncOp function) const {
     return !isBuiltIn && isEntry(function);
   }
-  /// The first rule about one of the names of something that has an annotation
-  /// of its own or not, and is a state of an optimizer or not; null if there is
-  /// none.
+  /// Returns the first rule that matches one of `names`, and records the use of
+  /// every rule that does; null if there is none. `isAnnotated`: the argument
+  /// has a sharding of its own. `isState`: it is the state of an optimizer.
   const PlanRule *find(ArrayRef<StringRef> names, bool isAnnotated,
                        bool isState);
-  /// The dimensions that a word cuts of an argument, none if it is nothing that
-  /// the word is about. `isOwnName`: the rule says the argument's name in full,
-  /// not its module's.
+  /// Returns the dimensions of an argument that a word shards; none if the word
+  /// does not apply to it. `isOwnName`: the rule gives the argument's full
+  /// name, not only that of its module.
   SmallVector<unsigned> getCutDims(const PlanRule &rule, Value argument,
                                    const Features *features,
                                    bool isOwnName) const;
   FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
                                         StringRef name,
                                         const Features *features);
-  /// What a rule says of each dimension of `what`, of that type, if it does.
-  /// `what` is at `loc`, where errors of a built-in plan are reported.
+  /// Returns the sharding that a rule gives to `what`, which has type `type`,
+  /// if the rule does not depend on features; otherwise reports that it does
+  /// not fit. Errors of a built-in plan are reported at `loc`, the location of
+  /// `what`.
   FailureOr<TensorSharding> getExplicit(const PlanRule &rule,
                                         RankedTensorType type, Location loc,
                                         const Twine &what);
   LogicalResult applyToResults(func::FuncOp function);
-  /// Whoever picks the next token needs whole rows of logits.
+  /// Closes the shardings of logits: whoever picks the next token needs whole
+  /// rows of them.
   void closeLogits(FunctionOpInterface function);
-  /// What the plan says about arguments that no rule is about.
+  /// Returns the sharding that the plan gives to arguments that no rule
+  /// matches.
   std::optional<TensorSharding> getDefault(func::FuncOp function,
                                            BlockArgument argument) const;
   void cut(TensorSharding &sharding, ArrayRef<unsigned> dims, Value argument);
@@ -92,7 +98,8 @@ static RankedTensorType getType(Value value) {
 
 const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
                                   bool isState) {
-  // A state that is called after a parameter follows that by propagation.
+  // A state that is named after a parameter gets that parameter's sharding by
+  // propagation.
   bool isFollower = isState && names.front().contains('/');
   const PlanRule *first = nullptr;
   for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
@@ -103,7 +110,7 @@ const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
         (isFollower && !rule.pattern.getText().contains('/')))
       continue;
     use.matched = true;
-    // What flows through a module leaves its weights to other rules.
+    // Words about the activations of a module leave its weights to other rules.
     if (rule.word && rule.word->action == PlanWord::Action::Activations) {
       use.isFirst = use.applied = true;
       continue;
@@ -117,8 +124,8 @@ const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
   return first;
 }
 
-/// Cuts features along the axis. Several are heads, the last of them inside
-/// one.
+/// Shards features along the axis. Several dimensions are those of heads, the
+/// last of which is the features inside one head.
 void PlanApplier::cut(TensorSharding &sharding, ArrayRef<unsigned> dims,
                       Value argument) {
   if (dims.empty())
@@ -167,7 +174,7 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
   return sharding;
 }
 
-/// The rank of the tensor that a weight is read from.
+/// Returns the rank of the stored tensor that a weight is read from.
 static int64_t getStoredRank(Value argument) {
   auto own = cast<BlockArgument>(argument);
   auto function = cast<func::FuncOp>(own.getOwner()->getParentOp());
@@ -187,8 +194,9 @@ SmallVector<unsigned> PlanApplier::getCutDims(const PlanRule &rule,
     return rank > 0 ? SmallVector<unsigned>{0} : SmallVector<unsigned>();
   bool isColwise = rule.word->action == Action::Colwise;
   if (rule.isShipped) {
-    // Transformers cuts a stack of matrices as it is stored, whichever of the
-    // two is taken in, and vectors that are no biases where they are named.
+    // Transformers shards a stack of matrices by its stored dimensions,
+    // whichever of the two the op contracts. It also shards vectors that are
+    // not biases, but only those that a rule names.
     if (rank == 3 && getStoredRank(argument) == 3)
       return {isColwise ? 1u : 2u};
     if (rank == 1 && !features && isColwise && isOwnName)
@@ -196,8 +204,8 @@ SmallVector<unsigned> PlanApplier::getCutDims(const PlanRule &rule,
   }
   if (!features)
     return {};
-  // A tied table is treated as the output head by all words of such a plan but
-  // those for embeddings.
+  // In shipped and built-in plans, every word except those for embeddings
+  // treats a tied table as the output head.
   bool isHead = (rule.isShipped || isBuiltIn) && !rule.word->isEmbedding;
   if (isColwise && isHead && !features->headOut.empty())
     return features->headOut;
@@ -214,8 +222,8 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
   bool isOwnName = name.ends_with(
       rule.pattern.getText().substr(rule.pattern.getText().rfind('.') + 1));
   SmallVector<unsigned> dims = getCutDims(rule, argument, features, isOwnName);
-  // A bias takes nothing in, so rowwise leaves it whole. Nothing uses the other
-  // name of a tied table in PyTorch's exports.
+  // A bias has no input features, so that rowwise leaves it whole. In PyTorch's
+  // exports, the second name of a tied table has no uses.
   if (dims.empty() && !features && !argument.use_empty())
     return getExplicit(rule, type, argument.getLoc(), "argument " + name);
   if (rule.word->isPacked && !dims.empty() && !name.contains('#'))
@@ -238,8 +246,8 @@ PlanApplier::getDefault(func::FuncOp function, BlockArgument argument) const {
   auto has = [&](StringRef attribute) {
     return bool(function.getArgAttr(argument.getArgNumber(), attribute));
   };
-  // What the program writes may be a buffer of a module, such as a cache, which
-  // goes with what is written.
+  // An argument that the program overwrites may be a buffer of a module, such
+  // as a cache: its sharding follows from that of the value written into it.
   if (plan.keepsOthersWhole() && !has(kDonatedAttr) &&
       getRole(function, argument.getArgNumber()) == Role::Parameter)
     return sharding;
@@ -256,7 +264,7 @@ PlanApplier::getDefault(func::FuncOp function, BlockArgument argument) const {
   if (std::optional<unsigned> data = mesh.find("data");
       data && *data != axis.axis)
     sharding.dims[*batch].axes = {AxisRef::full(mesh, *data)};
-  // [batch, position, kv, head].
+  // The dimensions of a cache are [batch, position, kv, head].
   if (isCache)
     sharding.dims[2].axes =
         cutHeads(type.getDimSize(2),
@@ -274,8 +282,9 @@ LogicalResult PlanApplier::apply(func::FuncOp function) {
     auto getAttr = [&](StringRef name) {
       return function.getArgAttr(argument.getArgNumber(), name);
     };
-    // A name of the text is one beside the number, which is left where a
-    // printer has forgotten it.
+    // A name that comes from the program's text, `%up`, is matched in addition
+    // to the number, because after a printer has dropped the names only numbers
+    // are left.
     StringAttr written = getTextName(argument);
     bool isNamed = getAttr(kNameAttr) && getAttr(kNameAttr) != written;
     if (!getType(argument) || (!isNamed && !goesByNumbers(function)))
@@ -323,12 +332,13 @@ LogicalResult PlanApplier::applyToResults(func::FuncOp function) {
     if (!type ||
         (!function.getResultAttr(i, kNameAttr) && !goesByNumbers(function)))
       continue;
-    // Parts of a result go by its name.
+    // A part of a result goes by the name of the whole result.
     auto part = function.getResultAttrOfType<SourceAttr>(i, kSourceAttr);
     StringAttr name = part ? part.getTensor() : getOutputName(function, i);
     names.push_back(name.str());
     for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
-      // Patterns are of arguments: none is meant to gather results.
+      // Patterns are meant for arguments, so results need an exact match: no
+      // pattern is meant to gather a result.
       if (rule.pattern.getText() != name.getValue())
         continue;
       bool isAnnotated = bool(function.getResultAttr(i, kShardingAttr));
@@ -367,7 +377,8 @@ void PlanApplier::closeLogits(FunctionOpInterface function) {
 
 LogicalResult PlanApplier::checkUses(ModuleOp module) {
   if (isBuiltIn) {
-    // A built-in plan speaks of several families, so most rules are idle.
+    // A built-in plan has rules for several families, so that most rules match
+    // nothing.
     if (llvm::any_of(uses, [](const RuleUse &use) { return use.matched; }))
       return success();
     return emitError(module.getLoc())
@@ -429,7 +440,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     return meshes[0];
   }
 
-  /// The axis that words cut along. A plan that writes all axes out needs none.
+  /// Returns the axis that words shard along. A plan that writes out all axes
+  /// needs none.
   FailureOr<std::optional<unsigned>> getAxis(MeshOp at, const Mesh &mesh,
                                              const Plan &read) {
     std::optional<unsigned> found = mesh.find(axis);
@@ -454,7 +466,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     return text;
   }
 
-  /// Applies names and their rules, and what cuts along the sequence.
+  /// Applies the rules of the plan, then shards along the sequence if asked to.
   LogicalResult applyRules(MeshOp at, const Mesh &mesh,
                            const PlanWords &words) {
     FailureOr<Plan> read = words.isMegatron

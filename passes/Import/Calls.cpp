@@ -11,12 +11,13 @@
 using namespace mlir;
 using namespace tp;
 
-/// The largest training step that anybody has brought has 130 thousand.
+/// The largest training step seen so far has 130 thousand.
 static constexpr uint64_t kMostOps = 1 << 22;
 
 namespace {
 
-/// Depth first, on a stack of its own: a chain of calls may be of any length.
+/// Traverses calls depth first, with an explicit stack because a chain of calls
+/// may have any length.
 class CallGraph {
 public:
   explicit CallGraph(ModuleOp module) : module(module) {
@@ -30,15 +31,15 @@ private:
   struct Visit {
     FunctionCalls own;
     uint64_t numOps = 0;
-    size_t next = 0; ///< Of the calls.
+    size_t next = 0; ///< The index of the next call.
   };
   void open(func::FuncOp function);
   LogicalResult close();
 
   ModuleOp module;
   llvm::DenseMap<StringAttr, func::FuncOp> functions;
-  /// With all calls inlined, of functions that are visited; 0 until they are
-  /// done.
+  /// The number of operations of each visited function with all calls inlined;
+  /// 0 until the function is done.
   llvm::DenseMap<Operation *, uint64_t> sizes;
   std::vector<Visit> stack;
   std::vector<FunctionCalls> done;

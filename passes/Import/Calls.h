@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which function calls which.
+/// \file The call graph of a module. The functions of
 ///
 ///     func.func @main(..) { call @layer; call @layer }
 ///     func.func private @layer(..) { call @norm }
@@ -20,20 +20,20 @@ namespace tp {
 
 struct FunctionCalls {
   mlir::func::FuncOp function;
-  /// Also in its nested regions, in order.
+  /// All calls in the function, in order, including those in nested regions.
   llvm::SmallVector<mlir::func::CallOp> calls;
 };
 
-/// The functions of a module, callees before their callers. Of functions that
-/// call each other in a circle, the one that is called first comes last. Fails
-/// with an error if the operations of a function, with its calls inlined, are
-/// more than any program has: a function that calls another twice, which calls
-/// another twice, and so on.
+/// Returns the functions of a module, callees before their callers. Of
+/// functions that call each other in a cycle, the one that is called first
+/// comes last. Fails with an error if a function with all its calls inlined
+/// would have more operations than any real program, as when a function calls
+/// another twice, which calls another twice, and so on.
 mlir::FailureOr<std::vector<FunctionCalls>>
 getCalleesFirst(mlir::ModuleOp module);
 
-/// Adds the symbols that `op` itself names. SymbolTable does not find them in
-/// operations of dialects that are only read.
+/// Adds the symbols that `op` itself refers to. SymbolTable does not find them
+/// in operations of dialects that are only read.
 void collectSymbols(mlir::Operation *op,
                     llvm::DenseSet<mlir::StringAttr> &names);
 

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Data parallelism and ZeRO, as shardings of inputs, states, gradients and
-// parameters.
+// Data parallelism and ZeRO, expressed as shardings of inputs, states,
+// gradients and parameters.
 
 #include "DataParallel.h"
 
@@ -34,7 +34,7 @@ TensorSharding DataParallel::getSharding(func::FuncOp function,
       function.getArgAttrOfType<ShardingAttr>(argument, kShardingAttr);
   if (!attribute)
     return TensorSharding::replicate(rank, /*open=*/true);
-  // It was verified with the function.
+  // This cannot fail: the sharding was verified together with the function.
   return std::get<TensorSharding>(attribute.resolve(mesh, rank));
 }
 
@@ -58,9 +58,9 @@ void DataParallel::addAxis(TensorSharding &sharding,
                            ArrayRef<int64_t> shape) const {
   if (sharding.uses(axis))
     return;
-  // A dimension that nothing else cuts comes first, then one with little
-  // padding, then a long one: a short one may count
-  // heads, which attention would have to gather.
+  // Prefers a dimension that is not sharded yet, then one with little padding,
+  // then a long one: a short one may count heads, which attention would have to
+  // gather.
   std::optional<unsigned> best;
   std::tuple<bool, double, int64_t> least;
   for (auto [dim, size] : llvm::enumerate(shape)) {
@@ -104,7 +104,8 @@ void DataParallel::keepWhole(func::FuncOp function, unsigned argument) {
 void DataParallel::cut(func::FuncOp function, unsigned argument) {
   ArrayRef<int64_t> shape = getShape(function, argument);
   TensorSharding sharding = getSharding(function, argument);
-  // A state that is called after a parameter lies as that does.
+  // A state that is named after a parameter starts from that parameter's
+  // sharding.
   if (!function.getArgAttr(argument, kShardingAttr))
     sharding = getSharding(
         function, getInputName(function, argument).getValue().split('/').second,
@@ -167,7 +168,8 @@ void DataParallel::apply(func::FuncOp function, unsigned argument) {
 void DataParallel::apply(func::FuncOp function) {
   if (function.isExternal())
     return;
-  // States and gradients look at how their parameters lie without the axis.
+  // Parameters come last, because states and gradients start from the shardings
+  // that their parameters have without the axis.
   SmallVector<unsigned> parameters, others;
   for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
     if (isa<RankedTensorType>(type))

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a plan cuts along the data axis.
+// Shards along the data axis what the words of a plan ask for.
 
 #ifndef TPOPT_PASSES_IMPORT_DATAPARALLEL_H
 #define TPOPT_PASSES_IMPORT_DATAPARALLEL_H
@@ -14,40 +14,44 @@
 
 namespace tp {
 
-/// The dimension along which an input holds samples; none if it has none.
+/// Returns the dimension along which an input holds samples; nullopt if it has
+/// none.
 std::optional<unsigned> getBatchDim(mlir::func::FuncOp function,
                                     unsigned argument);
 
-/// Cuts along one axis of a mesh.
+/// Shards arguments and results along one axis of a mesh.
 class DataParallel {
 public:
   DataParallel(const Mesh &mesh, unsigned axis, const PlanWords &words)
       : mesh(mesh), axis(AxisRef::full(mesh, axis)), words(words) {}
 
-  /// Annotates arguments that carry no sharding, and adds to the shardings of
-  /// what `zero` is about.
+  /// Annotates arguments that carry no sharding, and adds the axis to the
+  /// shardings of all tensors that the ZeRO stage covers.
   void apply(mlir::func::FuncOp function);
-  /// Complains about words that had nothing to do.
+  /// Reports words that had no effect.
   mlir::LogicalResult checkUses(mlir::ModuleOp module) const;
 
 private:
   void apply(mlir::func::FuncOp function, unsigned argument);
-  /// Cuts the batch of an input.
+  /// Shards the batch of an input.
   void cutBatch(mlir::func::FuncOp function, unsigned argument);
-  /// Keeps an argument whole along the axis.
+  /// Does not shard an argument along the axis.
   void keepWhole(mlir::func::FuncOp function, unsigned argument);
-  /// Cuts an argument along the axis beside what it is cut along.
+  /// Shards an argument along the axis, in addition to the axes that it is
+  /// already sharded along.
   void cut(mlir::func::FuncOp function, unsigned argument);
   void cutGradients(mlir::func::FuncOp function);
 
-  /// What an argument carries; open without a sharding.
+  /// Returns the sharding that an argument carries; an open one if it carries
+  /// none.
   TensorSharding getSharding(mlir::func::FuncOp function,
                              unsigned argument) const;
-  /// The sharding that a gradient or a state of the parameter `name` has
-  /// without the axis.
+  /// Returns the sharding that a gradient or a state of the parameter `name`
+  /// has without the axis.
   TensorSharding getSharding(mlir::func::FuncOp function, llvm::StringRef name,
                              llvm::ArrayRef<int64_t> shape) const;
-  /// Adds the axis where it cuts a tensor of that shape most evenly.
+  /// Adds the axis to the dimension that it splits most evenly, for a tensor of
+  /// that shape.
   void addAxis(TensorSharding &sharding, llvm::ArrayRef<int64_t> shape) const;
   void setSharding(mlir::func::FuncOp function, unsigned argument,
                    const TensorSharding &sharding) const;
@@ -55,7 +59,7 @@ private:
   const Mesh &mesh;
   AxisRef axis;
   const PlanWords &words;
-  /// What was met.
+  /// The kinds of argument and result found so far.
   bool hasBatch = false, hasState = false, hasGradient = false,
        hasParameter = false;
 };

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reads what dimensions of weights are off the ops that use them.
+// Derives the roles of a weight's dimensions from the ops that use it.
 
 #include "Features.h"
 
@@ -13,7 +13,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Operand `index` of a contraction as its weight.
+/// Returns the features of operand `index` of a contraction, taken as its
+/// weight.
 static Features getContracted(EinsumOp op, unsigned index) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   StringRef weight = index == 0 ? terms.lhs : terms.rhs;
@@ -28,7 +29,8 @@ static Features getContracted(EinsumOp op, unsigned index) {
   return features;
 }
 
-/// Whether `op` repeats its input along new dimensions, or adds such of size 1.
+/// Returns true if `op` repeats its input along new dimensions, or only adds or
+/// drops dimensions of size 1.
 static bool isRepeated(Operation *op) {
   if (auto reshape = dyn_cast<ReshapeOp>(op)) {
     auto isNotOne = [](int64_t size) { return size != 1; };
@@ -40,7 +42,8 @@ static bool isRepeated(Operation *op) {
   return isa<BroadcastOp>(op);
 }
 
-/// Whether `a`, or the op around it in a block that both are in, comes first.
+/// Returns true if `a` comes before `b`, comparing their ancestors in the
+/// innermost block that contains both.
 static bool comesBefore(Operation *a, Operation *b) {
   for (Operation *outer = b; outer; outer = outer->getParentOp())
     if (Operation *other = outer->getBlock()
@@ -50,7 +53,7 @@ static bool comesBefore(Operation *a, Operation *b) {
   return false;
 }
 
-/// A bias is repeated and added.
+/// A bias is broadcast and then added.
 static std::optional<Features> getBiasFeatures(OpOperand &use) {
   Operation *op = use.getOwner();
   if (!isRepeated(op) || !llvm::all_of(op->getUsers(), llvm::IsaPred<AddOp>))
@@ -86,7 +89,8 @@ public:
     add(argument, std::move(own));
   }
 
-  /// What the first op in the program that treats it as a weight says.
+  /// Returns the features according to the first op in the program that treats
+  /// the argument as a weight.
   std::optional<Features> find() {
     lookAll();
     if (!table.op || !weight.op)
@@ -103,7 +107,8 @@ public:
   }
 
 private:
-  /// By dimension, those of the argument that it is made of.
+  /// For each dimension of a value, the dimensions of the argument that it is
+  /// made of.
   using Origins = SmallVector<SmallVector<unsigned, 2>, 4>;
   struct Form {
     Value value;
@@ -120,11 +125,13 @@ private:
   }
   void look(OpOperand &use, const Origins &origins);
   static Origins reshape(ReshapeOp op, const Origins &origins);
-  /// None if dimensions that are taken in and put out are one of the argument.
+  /// Maps features of a value to dimensions of the argument. Returns nullopt if
+  /// one dimension of the argument is both taken in and put out.
   static std::optional<Features> translate(const Features &features,
                                            const Origins &origins);
 
-  /// The first op that looks rows up, or uses the argument in another way.
+  /// The first op that looks rows up, for `table`, or that uses the argument in
+  /// another way, for `weight`.
   struct FirstUse {
     Operation *op = nullptr;
     std::optional<Features> features;
@@ -160,7 +167,8 @@ void ArgumentUses::look(OpOperand &use, const Origins &origins) {
   }
 }
 
-/// Dimensions of the two sides that share a factor share origins.
+/// If a dimension of the result and one of the input share a factor, the result
+/// dimension has the input dimension's origins.
 ArgumentUses::Origins ArgumentUses::reshape(ReshapeOp op,
                                             const Origins &origins) {
   ShardingRule rule = makeReshapeRule(typeOf(op.getInput()).getShape(),
@@ -207,9 +215,9 @@ std::vector<WeightUse> tp::findWeightUses(BlockArgument argument) {
 }
 
 AttentionOp tp::findAttention(Value value) {
-  // Whatever is added, turned or written into a cache has the same heads; a
-  // contraction makes heads from a weight, and its result is not contracted
-  // again on the way.
+  // Follows values that have the same heads: sums, rotated values, and caches
+  // that the value is written into. A contraction makes heads from a weight;
+  // after that no further contraction is followed.
   llvm::SetVector<Value> seen;
   seen.insert(value);
   for (size_t i = 0; i < seen.size(); ++i)
@@ -223,7 +231,8 @@ AttentionOp tp::findAttention(Value value) {
           !isRepeated(user))
         continue;
       seen.insert(user->getResult(0));
-      // A cache that is only returned has the heads of what is written.
+      // A cache that is only returned has the heads of the rows written into
+      // it.
       if (auto update = dyn_cast<DynamicUpdateSliceOp>(user))
         seen.insert(update.getUpdate());
     }

@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-inline-calls: one function for each entry.
+// tp-inline-calls: leaves one function for each entry.
 //
-// Not by MLIR's inliner, which splits the caller's block at every call and so
-// moves all that follows: JAX calls functions of a few ops thousands of times.
+// MLIR's inliner is not used, because it splits the caller's block at every
+// call and so moves all ops after the call: JAX calls functions of a few ops
+// thousands of times.
 
 #include "passes/Import/Calls.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -37,7 +38,8 @@ public:
       return failure();
     for (auto &[function, calls] : *functions) {
       for (func::CallOp call : calls) {
-        // One that calls itself is left to whoever has to run it.
+        // A recursive call is not inlined; it is left to whoever runs the
+        // function.
         func::FuncOp callee =
             done.lookup(call.getCalleeAttr().getRootReference());
         if (callee && callee.getBody().hasOneBlock())
@@ -72,9 +74,9 @@ private:
   llvm::DenseMap<StringAttr, func::FuncOp> done;
 };
 
-/// Erases private functions that nothing names which is itself in use. Not by
-/// MLIR's symbol-dce, which looks through all attributes of all ops and has
-/// them verified once more.
+/// Erases private functions that no function in use refers to. MLIR's
+/// symbol-dce is not used, because it looks through all attributes of all ops
+/// and has the ops verified once more.
 class FunctionEraser {
 public:
   explicit FunctionEraser(ModuleOp module) : module(module) {}
@@ -90,7 +92,8 @@ public:
     }
     while (!live.empty() && !unnamed.empty())
       live.pop_back_val()->walk([&](Operation *op) {
-        // None of these names a function, and they are nearly all.
+        // The properties of these ops never name a function, and nearly all ops
+        // are these.
         bool isOurs = isa_and_present<tp::TPDialect, tp::spmd::SPMDDialect>(
             op->getDialect());
         DictionaryAttr attributes =
@@ -117,7 +120,8 @@ private:
 
 struct InlineCalls : tp::impl::InlineCallsPassBase<InlineCalls> {
   void runOnOperation() override {
-    // Walking a large program twice more for nothing is what this avoids.
+    // Without calls and private functions there is nothing to do; this check
+    // saves two walks over a large program.
     bool isNeeded =
         getOperation()
             .walk([](Operation *op) {

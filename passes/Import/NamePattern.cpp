@@ -42,7 +42,7 @@ NamePattern::createList(MLIRContext *context, StringRef text) {
   return patterns;
 }
 
-/// `name` down to the module it belongs to.
+/// Returns `name` without the parts that follow the name of its module.
 static StringRef getModule(StringRef name) {
   StringRef tensor = name.split('#').first;
   if (!tensor.consume_back(".weight"))

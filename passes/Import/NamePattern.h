@@ -1,8 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Patterns of the names of arguments and results, as plans and training have
-// them.
+// Patterns for the names of arguments and results, used by plans and training.
 
 #ifndef TPOPT_PASSES_IMPORT_NAMEPATTERN_H
 #define TPOPT_PASSES_IMPORT_NAMEPATTERN_H
@@ -13,39 +12,41 @@
 
 namespace tp {
 
-/// A name in which `*` stands for anything.
+/// A name in which `*` matches anything.
 class NamePattern {
 public:
   static llvm::Expected<NamePattern> create(mlir::MLIRContext *context,
                                             llvm::StringRef text);
-  /// The patterns of a list with commas between them, but for those inside
-  /// `{..}` and `[..]`.
+  /// Reads the patterns of a list, separated by commas. Commas inside `{..}`
+  /// and `[..]` do not separate patterns.
   static llvm::Expected<std::vector<NamePattern>>
   createList(mlir::MLIRContext *context, llvm::StringRef text);
 
   llvm::StringRef getText() const { return text; }
-  /// Whether the pattern is about exactly `form`.
+  /// Returns true if the pattern matches `form` as a whole.
   bool matchesWhole(llvm::StringRef form) const { return glob.match(form); }
-  /// Whether it is about what is called `name`: as it stands, without a leading
-  /// `model.`, or down to its module, "layers.0.self_attn.q_proj".
+  /// Returns true if the pattern matches one of the forms of `name`: the name
+  /// as written, without a leading `model.`, or only down to its module,
+  /// "layers.0.self_attn.q_proj".
   bool matches(llvm::StringRef name) const;
 
 private:
   NamePattern(llvm::StringRef text, llvm::GlobPattern glob)
       : text(text), glob(std::move(glob)) {}
 
-  /// Owned by the context, since `glob` points into it.
+  /// Owned by the context, because `glob` points into it.
   llvm::StringRef text;
   llvm::GlobPattern glob;
 };
 
-/// The ways to call `name` that a pattern may mean, the whole of it first.
+/// Returns the forms of `name` that a pattern may match, the full name first.
 llvm::SmallVector<llvm::StringRef, 6> getNameForms(llvm::StringRef name);
 
-/// "layers.*.mlp" for "layers.12.mlp".
+/// Replaces numbers by stars: "layers.*.mlp" for "layers.12.mlp".
 std::string writeNumbersAsStars(llvm::StringRef name);
 
-/// Up to three of `names` that are most like `pattern`, numbers written `*`.
+/// Returns up to three of `names` that are most similar to `pattern`, with
+/// numbers written as `*`.
 std::string getNearNames(llvm::StringRef pattern,
                          llvm::ArrayRef<llvm::StringRef> names);
 

@@ -33,8 +33,8 @@ static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
 }
 
 /// Returns the dimension of the op's result that dimension `dim` of an operand
-/// becomes, and the factor by which its unit grows. Returns none if the op does
-/// more along it than move it.
+/// becomes, and the factor by which its unit grows. Returns nullopt if the op
+/// does more along that dimension than move it.
 static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
   Operation *op = use.getOwner();
   if (op->hasTrait<Elementwise>())
@@ -43,7 +43,7 @@ static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
     auto found = llvm::find(transpose.getPermutation(), int64_t(dim));
     return Track{unsigned(found - transpose.getPermutation().begin()), 1};
   }
-  // What these repeat or leave out is another dimension.
+  // These ops may repeat or leave out elements only along other dimensions.
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     auto there = unsigned(broadcast.getDims()[dim]);
     if (broadcast.getType().getDimSize(there) !=
@@ -95,7 +95,8 @@ SmallVector<Origin, 2> tp::getOrigins(Operation *op, unsigned dim) {
         origins.push_back({use.getOperandNumber(), own, there->unit, 1});
         break;
       }
-  // Several dimensions that a reshape makes one, by the first of them.
+  // Several dimensions that a reshape merges are represented by the first of
+  // them.
   auto reshape = dyn_cast<ReshapeOp>(op);
   if (reshape && origins.empty())
     if (std::optional<Track> major =
@@ -120,7 +121,7 @@ tp::getOperandDims(const PackedSum &sum) {
   return dims;
 }
 
-/// Whether the op sums over a dimension that its result lacks.
+/// Returns true if the op sums over the dimension, so that its result lacks it.
 static bool isSum(const PackedSum &sum) {
   if (auto reduce = dyn_cast<ReduceOp>(sum.op))
     return reduce.getKind() == ReductionKind::Sum &&
@@ -148,7 +149,8 @@ std::optional<SmallVector<Interval, 3>> Split::getParts(int64_t size) const {
 // Tracker
 //===----------------------------------------------------------------------===//
 
-/// Whether the value has no other dimension that runs along the argument's.
+/// Returns false if the value already has a different dimension that runs along
+/// the argument's.
 bool Tracker::add(Value value, Track track) {
   const Track &own = open.insert({value, track}).first->second;
   return own.dim == track.dim && own.unit == track.unit;
@@ -187,7 +189,7 @@ bool Tracker::follow(OpOperand &use, Track track) {
   Operation *op = use.getOwner();
   if (isa<func::ReturnOp>(op))
     return visitReturn(use, track);
-  // What somebody said of a value is said of no part of it.
+  // An attribute that was attached to a value need not be true of its parts.
   if (!op->getDiscardableAttrDictionary().empty() || op->getNumResults() != 1 ||
       op->getBlock() != use.get().getParentBlock())
     return false;
@@ -207,14 +209,16 @@ bool Tracker::follow(OpOperand &use, Track track) {
 bool Tracker::visitSlice(SliceOp slice, Track track) {
   int64_t start = slice.getStarts()[track.dim],
           size = slice.getType().getDimSize(track.dim);
-  // Parts of single elements are a stack of layers, not one packed matrix.
+  // If the parts are single elements, this is a stack of layers, not a packed
+  // matrix.
   if (slice.getStrides()[track.dim] != 1 || size * track.unit < 2)
     return false;
   intervals.insert({start * track.unit, (start + size) * track.unit});
   return slices.insert({slice, track.dim}).first->second == track.dim;
 }
 
-/// An updated weight is given back as it came; products of it are not.
+/// An updated weight is returned with the argument's shape and dimension; other
+/// values, such as products with the weight, are not.
 bool Tracker::visitReturn(OpOperand &use, Track track) {
   if (isa<BlockArgument>(root) &&
       (typeOf(use.get()).getShape() != typeOf(root).getShape() ||
@@ -266,7 +270,7 @@ bool Parting::find(Value value, unsigned dim) {
            ConcatOp>(op))
     return false;
   SmallVector<Origin, 2> origins = getOrigins(op, dim);
-  // A broadcast repeats what it lacks.
+  // A broadcast creates the dimensions that its operand lacks. No other op may.
   if (origins.empty() && !isa<BroadcastOp>(op))
     return false;
   if (!llvm::all_of(origins, [&](const Origin &origin) {

@@ -1,11 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which weights are several in one, and what is made of the parts.
+/// \file Finds weights that consist of several weights, and the values computed
+/// from their parts.
 ///
-/// A tracker follows an argument forwards, down to the slices that say what its
-/// parts are. A parting looks backwards, whether a value is made of such parts:
-/// a gradient of q, k and v is a concatenation behind reshapes and products.
+/// A tracker follows an argument forwards, to the slices that define its parts.
+/// A parting looks backwards, to see if a value is made of such parts: a
+/// gradient of q, k and v is a concatenation followed by reshapes and products.
 
 #ifndef TPOPT_PASSES_IMPORT_PACKEDPARTS_H
 #define TPOPT_PASSES_IMPORT_PACKEDPARTS_H
@@ -41,19 +42,19 @@ struct Split {
   bool operator==(const Split &o) const {
     return dim == o.dim && parts == o.parts;
   }
-  /// The parts of a dimension of `size` elements that runs along `dim`; none if
-  /// they end inside its elements.
+  /// The parts of a dimension of `size` elements that runs along `dim`; nullopt
+  /// if a part would end in the middle of one of these elements.
   std::optional<llvm::SmallVector<Interval, 3>> getParts(int64_t size) const;
 };
 
 /// A dimension of a value that runs along the dimension of an argument: element
-/// i is made of `unit` elements there, from i * unit on.
+/// i of the former is made of `unit` elements of the latter, from i * unit on.
 struct Track {
   unsigned dim;
   int64_t unit;
 };
 
-/// Where a dimension of a result comes from: elements [b, e) of it are made of
+/// The origin of a result's dimension: its elements [b, e) are made of elements
 /// [b * times / per, e * times / per) of dimension `dim` of the operand.
 struct Origin {
   unsigned operand, dim;
@@ -70,25 +71,29 @@ struct PackedSum {
   mlir::Operation *op;
   unsigned operand, dim;
 };
-/// The dimensions of operands that it sums over at once, and which operands.
+/// Returns, as pairs of operand and dimension, all dimensions that the op sums
+/// over together with this one.
 llvm::SmallVector<std::pair<unsigned, unsigned>, 2>
 getOperandDims(const PackedSum &sum);
 
-/// Follows a dimension of a value, as of an argument, through all that is made
-/// of it.
+/// Follows a dimension of a value, such as an argument, through everything
+/// computed from it.
 class Tracker {
 public:
-  /// Whether all that is made of it is known.
+  /// Returns true if everything that is computed from the dimension is
+  /// understood.
   bool follow(mlir::Value value, unsigned dim);
-  /// The split that the slices ask for, if they take each element.
+  /// Returns the split that the slices imply, if they cover every element.
   std::optional<Split> getSplit() const;
 
-  /// Every slice and the dimension that it cuts; what is between.
+  /// `slices` are the slices along the dimension, each with that dimension of
+  /// its operand; `between` are the ops between the value and the slices.
   llvm::MapVector<mlir::Operation *, unsigned> slices;
   llvm::SetVector<mlir::Operation *> between;
   llvm::SmallVector<PackedSum> sums;
-  /// The results of the function that are made of the value, and along which
-  /// dimension; of an argument those that are the argument, updated.
+  /// The results of the function that are made of the value, each with the
+  /// dimension that runs along the tracked one. For an argument, only results
+  /// that are its updated value.
   llvm::SmallVector<std::pair<unsigned, unsigned>> results;
 
 private:
@@ -103,20 +108,21 @@ private:
   std::set<Interval> intervals;
 };
 
-/// What is made of the parts of arguments of one shape, where all of them are
-/// split alike.
+/// The values made of the parts of arguments that have one shape and are all
+/// split in the same way.
 class Parting {
 public:
   Parting(Split split, llvm::SetVector<mlir::Value> arguments)
       : split(std::move(split)), arguments(std::move(arguments)) {}
 
-  /// Whether the parts of the value along `dim` are computed of such parts
-  /// alone, each without the others.
+  /// Returns true if each part of the value along `dim` can be computed from
+  /// such parts without computing the other parts.
   bool has(mlir::Value value, unsigned dim);
-  /// Whether all that is summed over is.
+  /// Returns true if that holds for all dimensions that the op sums over.
   bool has(const PackedSum &sum);
 
-  /// What is between the parts and these values, and along which dimension.
+  /// The ops between the parts and the values that has() accepted, each with
+  /// the dimension that is split.
   llvm::SetVector<std::pair<mlir::Operation *, unsigned>> between;
 
 private:

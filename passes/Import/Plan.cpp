@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reads plans and matches names.
+// Reads plans and matches names against them.
 
 #include "Plan.h"
 
@@ -21,9 +21,9 @@ using Action = PlanWord::Action;
 static constexpr uint64_t kMaxBytes = 1 << 20;
 
 /// The words of transformers 5 (distributed/tensor_parallel.py and
-/// expert_parallel.py). They also differ in what they do to activations, which
-/// here follow from propagation: `colwise_gather_output` and `colwise`, for
-/// one, are the same.
+/// expert_parallel.py). There, words also differ in what they do to
+/// activations. Here, the shardings of activations follow from propagation, so
+/// that for example `colwise_gather_output` and `colwise` are the same.
 static std::optional<PlanWord> parseWord(StringRef word) {
   return llvm::StringSwitch<std::optional<PlanWord>>(word)
       .Cases({"colwise", "colwise_rep", "colwise_gather_output"},
@@ -36,7 +36,7 @@ static std::optional<PlanWord> parseWord(StringRef word) {
             PlanWord{Action::Rowwise, /*isPacked=*/false, /*isEmbedding=*/true})
       .Case("packed_colwise", PlanWord{Action::Colwise, /*isPacked=*/true})
       .Case("packed_rowwise", PlanWord{Action::Rowwise, /*isPacked=*/true})
-      // The last two sum gradients, as differentiation does by itself.
+      // The last two also sum gradients, which differentiation does by itself.
       .Cases({"replicate", "replicated_with_grad_allreduce", "mla_kv_a_proj"},
              PlanWord{Action::Replicate})
       .Case("grouped_gemm", PlanWord{Action::Experts})
@@ -46,7 +46,8 @@ static std::optional<PlanWord> parseWord(StringRef word) {
       .Default(std::nullopt);
 }
 
-/// The keys under which a plan file holds plans as transformers has them.
+/// Returns true for the keys under which a plan file holds plans in the format
+/// of transformers.
 static bool isShippedKey(StringRef key) {
   return llvm::is_contained({"base_model_tp_plan", "_tp_plan", "tp_plan",
                              "base_model_ep_plan", "_ep_plan", "ep_plan"},
@@ -68,7 +69,7 @@ static std::optional<AxisRef> parseAxis(StringRef text, const Mesh &mesh) {
   return ref;
 }
 
-/// Reads [["data"], []]. Gives the text that is wrong, if any.
+/// Reads [["data"], []]. Returns the part of the text that is wrong, if any.
 static std::optional<std::string> parseAxes(const json::Array &dims,
                                             const Mesh &mesh,
                                             SmallVectorImpl<AxisList> &axes) {
@@ -133,7 +134,7 @@ FailureOr<Plan> Plan::read(MLIRContext *context, StringRef path,
       continue;
     }
     plan.isShipped = true;
-    // No two of these patterns are about one name, so any order will do.
+    // No name matches two of these patterns, so any order will do.
     SmallVector<StringRef> patterns;
     for (const auto &entry : *shipped)
       patterns.push_back(entry.first);
@@ -225,7 +226,7 @@ bool Plan::cutsByWords() const {
   });
 }
 
-/// Whether `rule` is about exactly `form`.
+/// Returns true if `rule` matches exactly `form`.
 static bool matchesWhole(const PlanRule &rule, StringRef form) {
   StringRef text = rule.pattern.getText();
   if (rule.isShipped)

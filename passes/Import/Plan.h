@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A plan: patterns of argument names, or results' names, and how these are cut.
+// A plan: patterns for the names of arguments or results, and the shardings of
+// these.
 
 #ifndef TPOPT_PASSES_IMPORT_PLAN_H
 #define TPOPT_PASSES_IMPORT_PLAN_H
@@ -16,44 +17,46 @@
 
 namespace tp {
 
-/// What a word of a plan asks for.
+/// The meaning of a word of a plan.
 struct PlanWord {
   enum class Action {
     Colwise,
     Rowwise,
     Replicate,
-    Experts,     ///< Cuts dimension 0 of a stack of experts.
-    Activations, ///< Is about what flows through a module: cuts no argument.
+    Experts,     ///< Shards dimension 0 of a stack of experts.
+    Activations, ///< Only about a module's activations.
   };
   Action action;
-  bool isPacked = false; ///< Each part of the dimension is cut by itself.
-  /// Is about looking rows up, even if the table is a head, too.
+  bool isPacked = false; ///< Each part of the dimension is split by itself.
+  /// The word is about looking rows up, even if the table is also the output
+  /// head.
   bool isEmbedding = false;
 };
 
 struct PlanRule {
   NamePattern pattern;
-  std::optional<PlanWord> word;     ///< None if `axes` says it all.
-  llvm::SmallVector<AxisList> axes; ///< Of every dimension, without a word.
-  /// Of a plan that transformers ships: `*` is a number, words are about
-  /// tensors as they are stored, and the plan serves many models.
+  std::optional<PlanWord> word;     ///< None if `axes` is given.
+  llvm::SmallVector<AxisList> axes; ///< Per dimension, if there is no word.
+  /// The rule comes from a plan that transformers ships: `*` stands for a
+  /// number, words refer to the stored form of tensors, and the plan serves
+  /// many models.
   bool isShipped;
   mlir::Location loc;
 };
 
 class Plan {
 public:
-  /// Megatron's tensor parallelism for the families that are imported.
+  /// Megatron's tensor parallelism, for the families that can be imported.
   static Plan getMegatron(mlir::MLIRContext *context);
   /// Reads a plan file over `mesh`; failure after an error.
   static mlir::FailureOr<Plan> read(mlir::MLIRContext *context,
                                     llvm::StringRef path, const Mesh &mesh);
 
   llvm::ArrayRef<PlanRule> getRules() const { return rules; }
-  /// Whether some word cuts along the axis of the options.
+  /// Returns true if some word shards along the axis that the options give.
   bool cutsByWords() const;
-  /// Whether parameters that no rule is about are whole on every device, as
-  /// transformers keeps what a plan of its own does not name.
+  /// Returns true if parameters that no rule matches are kept whole on every
+  /// device, as transformers does with parameters that its plans do not name.
   bool keepsOthersWhole() const { return isShipped; }
 
 private:
@@ -65,12 +68,12 @@ private:
                                const Mesh &mesh, mlir::Location loc);
 
   std::vector<PlanRule> rules;
-  bool isShipped = false; ///< Some of it is a plan that transformers ships.
+  bool isShipped = false; ///< Part of the plan is one that transformers ships.
 };
 
-/// Whether a rule is about the argument `name`: as it stands, without a leading
-/// `model.`, or down to its module, "layers.0.self_attn.q_proj". A rule about
-/// activations is about all that its module has.
+/// Returns true if a rule matches the argument `name`: as written, without a
+/// leading `model.`, or down to its module, "layers.0.self_attn.q_proj". A rule
+/// about activations matches everything in its module.
 bool matches(const PlanRule &rule, llvm::StringRef name);
 
 } // namespace tp

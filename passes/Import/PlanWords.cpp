@@ -13,7 +13,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Makes `words` mean `word`, too; false if it is none.
+/// Adds the meaning of `word` to `words`. Returns false if `word` is not a
+/// known word.
 static bool add(PlanWords &words, StringRef word) {
   using Set = void (*)(PlanWords &);
   auto set = llvm::StringSwitch<Set>(word)

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the options plan= and zero= ask for.
+// The meaning of the options plan= and zero=.
 
 #ifndef TPOPT_PASSES_IMPORT_PLANWORDS_H
 #define TPOPT_PASSES_IMPORT_PLANWORDS_H
@@ -13,22 +13,22 @@
 
 namespace tp {
 
-/// What ZeRO cuts along the data axis, each with what stands before it
-/// (arXiv:1910.02054).
+/// What ZeRO shards along the data axis; each stage includes the stages before
+/// it (arXiv:1910.02054).
 enum class ZeroStage : unsigned { None, State, Gradients, Parameters };
 
 struct PlanWords {
-  /// Reads `megatron+sp+fsdp`, or the path of a plan file, and `1:AXIS`;
-  /// failure after an error.
+  /// Reads `megatron+sp+fsdp` or the path of a plan file for plan=, and
+  /// `1:AXIS` for zero=; failure after an error.
   static mlir::FailureOr<PlanWords>
   parse(llvm::StringRef plan, llvm::StringRef zero, mlir::Location loc);
 
-  bool isMegatron = false;   ///< Weights are cut along the model axis,
-  bool cutsSequence = false; ///< sums over that along the sequence,
-  bool cutsBatch = false;    ///< and batches along the data axis.
+  bool isMegatron = false;   ///< Shards weights along the model axis.
+  bool cutsSequence = false; ///< Also shards the sequence along it.
+  bool cutsBatch = false;    ///< Shards batches along the data axis.
   ZeroStage zero = ZeroStage::None;
   std::string dataAxis = "data";
-  std::string file; ///< Of patterns; there is none beside words.
+  std::string file; ///< The plan file, if there are no words.
 };
 
 } // namespace tp

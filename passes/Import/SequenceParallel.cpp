@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sequence parallelism, as constraints on what products sum.
+// Sequence parallelism, expressed as sharding constraints on the values that
+// products compute or take in.
 
 #include "SequenceParallel.h"
 
@@ -15,7 +16,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// The dimensions that an argument is cut in along `axis`.
+/// Returns the dimensions of an argument that are sharded along `axis`.
 static SmallVector<unsigned> getCutDims(func::FuncOp function,
                                         BlockArgument argument,
                                         const Mesh &mesh, AxisRef axis) {
@@ -24,7 +25,7 @@ static SmallVector<unsigned> getCutDims(func::FuncOp function,
   SmallVector<unsigned> dims;
   if (!attribute)
     return dims;
-  // It was verified with the function.
+  // This cannot fail: the sharding was verified together with the function.
   auto sharding = std::get<TensorSharding>(
       attribute.resolve(mesh, attribute.getDims().size()));
   for (auto [i, dim] : llvm::enumerate(sharding.dims))
@@ -34,7 +35,8 @@ static SmallVector<unsigned> getCutDims(func::FuncOp function,
   return dims;
 }
 
-/// What a product takes beside its weight `use`, or gives, as its dimensions.
+/// Returns the letters of a product's result, or of its operand that is not the
+/// weight `use`.
 static StringRef getLetters(EinsumOp op, OpOperand &use, bool isResult) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   return isResult                      ? terms.result
@@ -42,8 +44,9 @@ static StringRef getLetters(EinsumOp op, OpOperand &use, bool isResult) {
                                        : terms.lhs;
 }
 
-/// The last dimension of those, of more than one element, that `value` does not
-/// have from the weight `use`.
+/// Returns the last dimension of `value` that does not come from the weight
+/// `use`, if it has more than one element. With `isResult`, `value` is the
+/// product's result, otherwise its other operand.
 static std::optional<unsigned> getSequence(Value value, OpOperand &use,
                                            bool isResult) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
@@ -56,21 +59,22 @@ static std::optional<unsigned> getSequence(Value value, OpOperand &use,
       if (!weight.contains(letter))
         found = dim;
   } else if (isa<EmbeddingOp>(use.getOwner()) && shape.size() > 1) {
-    // The features of the table come last.
+    // The last dimension is the features of the table.
     found = shape.size() - 2;
   }
   return found && shape[*found] > 1 ? found : std::nullopt;
 }
 
-/// Whatever `value` is only added to is one sum with it.
+/// Follows additions, as long as the sum so far is used by nothing else.
 static Value getWholeSum(Value value) {
   while (value.hasOneUse() && isa<AddOp>(*value.user_begin()))
     value = value.user_begin()->getResult(0);
   return value;
 }
 
-/// What products with the weight `argument`, cut in `dims`, sum over devices,
-/// and what they need whole, with the sequence of each.
+/// Adds the values that a product with the weight `argument`, sharded in
+/// `dims`, sums over devices, and the values that it needs whole, each with its
+/// sequence dimension.
 static void addProducts(BlockArgument argument, ArrayRef<unsigned> dims,
                         llvm::MapVector<Value, unsigned> &values) {
   for (const WeightUse &use : findWeightUses(argument)) {

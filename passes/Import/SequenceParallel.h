@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a plan cuts along the sequence.
+// Shards activations along the sequence.
 
 #ifndef TPOPT_PASSES_IMPORT_SEQUENCEPARALLEL_H
 #define TPOPT_PASSES_IMPORT_SEQUENCEPARALLEL_H
@@ -12,11 +12,12 @@
 
 namespace tp {
 
-/// Between the blocks of a transformer that are cut along `axis`, activations
-/// are cut along the sequence (arXiv:2205.05198): asks for it of what products
-/// sum because a weight is cut along `axis`, and of what they take whole. The
-/// gradient's products are such, too. The sequence is the last dimension that
-/// does not come from the weight. Returns how many values it asked of.
+/// Shards activations along the sequence between those blocks of a transformer
+/// that are sharded along `axis` (arXiv:2205.05198). Adds constraints to the
+/// values that products sum over devices because a weight is sharded along
+/// `axis`, and to the values that such products need whole. The products of the
+/// gradient are included. The sequence is the last dimension that does not come
+/// from the weight. Returns the number of constrained values.
 unsigned cutSequences(mlir::func::FuncOp function, const Mesh &mesh,
                       AxisRef axis);
 

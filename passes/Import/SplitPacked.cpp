@@ -1,21 +1,22 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-split-packed: q, k and v in one weight become a weight each.
+// tp-split-packed: splits a weight that packs q, k and v into one weight each.
 //
-//     %y = einsum %x, %w            : .. x 12        %q = einsum %x, %w0 : .. x
-//     8 %q = slice %y [0, 8)                      ->   %k = einsum %x, %w1 : ..
-//     x 4 %k = slice %y [8, 12)
+//     %y = einsum %x, %w       : .. x 12        %q = einsum %x, %w0 : .. x 8
+//     %q = slice %y [0, 8)                  ->  %k = einsum %x, %w1 : .. x 4
+//     %k = slice %y [8, 12)
 //
-// A block of %w along its columns would have parts of both on some device, and
-// slices would move them. Of one argument each, both are cut from end to end.
-// The backward pass is split where it is made of the same parts:
+// If %w were split into blocks of columns, some device would have columns of
+// both q and k, and the slices would have to move them. With an argument for
+// each, both can be sharded from end to end. The backward pass is split where
+// it is made of the same parts:
 //
 //     %dy = concat %dq, %dk, %dv       %0 = einsum %dq, %w0 ..
 //     %dx = einsum %dy, %w         ->  %dx = %0 + (einsum %dk, %w1) + ..
 //     %dw = einsum %x, %dy             %dw0 = einsum %x, %dq ..
 //
-// and the gradient, or the updated weight, becomes a result for each part.
+// and the gradient, or the updated weight, becomes one result for each part.
 
 #include "PackedParts.h"
 
@@ -37,22 +38,22 @@ using namespace tp;
 
 namespace {
 
-/// What is to be split in one function.
+/// Everything that is to be split in one function.
 struct Splits {
   llvm::MapVector<Value, Split> arguments;
   std::map<unsigned, Split> results;
   llvm::MapVector<Operation *, unsigned> slices;
   llvm::SetVector<Operation *> between;
-  /// Sums over the parts, and the split by which they are.
+  /// Ops that sum over the parts, each with the split that defines the parts.
   llvm::MapVector<Operation *, std::pair<PackedSum, Split>> sums;
 };
 
-/// Finds it.
+/// Finds the splits of one function.
 class Finder {
 public:
   explicit Finder(func::FuncOp function) : function(function) {}
 
-  /// Leaves the arguments of these names whole.
+  /// Finds all splits, but leaves arguments whole whose name is in `whole`.
   Splits find(const llvm::DenseSet<StringAttr> &whole);
 
 private:
@@ -91,8 +92,9 @@ private:
   void replace(const PackedSum &sum, const Split &split);
   void splitResults();
   void eraseWhole();
-  /// Elements of a dimension of a value, computed without the others where its
-  /// op is between a weight and a slice, or moves what it is made of.
+  /// Returns elements of a dimension of a value. If the value's op is between a
+  /// weight and a slice, or only moves or converts data, these elements are
+  /// computed without the others; else they are a slice of the value.
   Value cut(Value value, unsigned dim, Interval interval);
   Value cutOp(Operation *op, unsigned dim, Interval interval);
   Value cutConcat(ConcatOp concat, Interval interval);
@@ -113,8 +115,8 @@ static Operation *getReturn(func::FuncOp function) {
 // Finding
 //===----------------------------------------------------------------------===//
 
-/// Whether an argument is a stored tensor as it is, so that parts of it are
-/// loaded, and that nothing else has to be said of them.
+/// Returns true if an argument is a stored tensor as it is, so that its parts
+/// can be loaded, and if it has no other attributes that its parts would need.
 static bool isWholeWeight(func::FuncOp function, unsigned index) {
   auto source = function.getArgAttrOfType<SourceAttr>(index, kSourceAttr);
   auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
@@ -151,7 +153,7 @@ Splits Finder::find(const llvm::DenseSet<StringAttr> &whole) {
         isWholeWeight(function, index) &&
         !whole.contains(getInputName(function, index)))
       weights.push_back(argument);
-  // Those of one shape that are split alike are looked at together.
+  // Arguments that have one shape and are split alike are handled together.
   SmallVector<std::pair<Split, Trackers>> groups;
   for (BlockArgument argument : weights)
     for (int64_t dim = 0, e = typeOf(argument).getRank(); dim < e; ++dim) {
@@ -184,7 +186,8 @@ Splits Finder::find(const llvm::DenseSet<StringAttr> &whole) {
   return splits;
 }
 
-/// Adds what the program only updates, as the moments of a weight.
+/// Adds the arguments that the program only updates, such as the moments of a
+/// weight.
 void Finder::addUpdated(Trackers &trackers, const Split &split) {
   ArrayRef<int64_t> shape = typeOf(trackers.front().first).getShape();
   for (BlockArgument argument : weights) {
@@ -206,13 +209,15 @@ bool Finder::isResultSplit(unsigned result, ArrayRef<int64_t> shape,
       function.getResultAttr(result, kSourceAttr) ||
       splits.results.count(result) || !parting.has(value, split.dim))
     return false;
-  // It is the storage of all parts, or of none.
+  // The result may be the storage of arguments of the group only: either all of
+  // them are split, or none.
   return llvm::none_of(function.getArguments(), [&](BlockArgument argument) {
     return getDonated(argument) == result && !group.contains(argument);
   });
 }
 
-/// Whether all that is made of the argument is made of its parts.
+/// Returns true if everything computed from the argument is computed from its
+/// parts.
 bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                      const Split &split, const Trackers &group,
                      Parting &parting, const Splits &splits) {
@@ -229,8 +234,8 @@ bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                       [&](const PackedSum &sum) { return parting.has(sum); });
 }
 
-/// Leaves out the arguments that cannot be split: with `isForward` those that
-/// the backward pass or a result is made of, too.
+/// Removes the arguments that cannot be split from the group. With `isForward`
+/// it also removes those that are used by the backward pass or by a result.
 Parting Finder::shrink(Trackers &group, const Split &split,
                        const Splits &splits, bool isForward) {
   while (true) {
@@ -252,8 +257,8 @@ Parting Finder::shrink(Trackers &group, const Split &split,
   }
 }
 
-/// Whether elements are summed up: a sum over dimensions of size 1 is a
-/// reshape.
+/// Returns true if the op sums up elements. A sum over dimensions of size 1 is
+/// only a reshape.
 static bool isComputed(Operation *op) {
   auto reduce = dyn_cast<ReduceOp>(op);
   return isa<EinsumOp>(op) ||
@@ -261,8 +266,8 @@ static bool isComputed(Operation *op) {
                         typeOf(reduce.getInput()).getNumElements());
 }
 
-/// Whether all that is made of the gradients is made of their parts: else they
-/// would be computed twice, whole and in parts.
+/// Returns true if everything computed from the gradients is computed from
+/// their parts: else gradients would be computed twice, whole and in parts.
 bool Finder::addGradients(const Split &split, Parting &parting,
                           Splits &splits) {
   llvm::SetVector<std::pair<Operation *, unsigned>> gradients(parting.between);
@@ -316,7 +321,8 @@ bool Finder::addGroup(Trackers group, const Split &split, Splits &splits,
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// Numbers say where an argument or a result stands, which changes.
+/// Arguments and results without names go by their positions, which change, so
+/// they get names.
 void Splitter::keepNames() {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     function.setArgAttr(i, kNameAttr, getInputName(function, i));
@@ -326,7 +332,7 @@ void Splitter::keepNames() {
     function.setResultAttr(i, kNameAttr, getOutputName(function, i));
 }
 
-/// The name and the source of a part.
+/// Sets the name and the source of a part.
 static void setPart(NamedAttrList &attributes, StringAttr tensor,
                     ArrayRef<int64_t> stored, const Split &split,
                     unsigned number) {
@@ -392,8 +398,8 @@ Value Splitter::cut(Value value, unsigned dim, Interval interval) {
                                   strides);
 }
 
-/// Inputs that the interval takes from end to end, joined; none if there is
-/// another one.
+/// Joins the inputs that make up the interval; null if its ends are not between
+/// two inputs.
 Value Splitter::cutConcat(ConcatOp concat, Interval interval) {
   auto dim = unsigned(concat.getDim());
   SmallVector<Value> inputs;
@@ -429,7 +435,8 @@ Value Splitter::cutOp(Operation *op, unsigned dim, Interval interval) {
     operands[origin.operand] =
         cut(operands[origin.operand], origin.dim, origin.get(interval));
   }
-  // A broadcast that makes the dimension makes less of it.
+  // A broadcast that creates the dimension has no operand to shorten: it
+  // creates a shorter dimension.
   if (!isa<BroadcastOp>(op) && llvm::equal(operands, op->getOperands()))
     return {};
   SmallVector<int64_t> shape(typeOf(op->getResult(0)).getShape());
@@ -454,7 +461,7 @@ void Splitter::replace(SliceOp slice, unsigned dim) {
   slice.getResult().replaceAllUsesWith(value);
 }
 
-/// What sums over the parts is the sum of their sums.
+/// Replaces a sum over everything by a sum over each part, and adds these up.
 void Splitter::replace(const PackedSum &packed, const Split &split) {
   Value sum;
   Operation *whole = packed.op;
@@ -478,8 +485,8 @@ void Splitter::replace(const PackedSum &packed, const Split &split) {
   whole->getResult(0).replaceAllUsesWith(sum);
 }
 
-/// Results behind one that is split move; what is donated to such a one is so
-/// to its first part.
+/// Results that follow a split result move. An argument that was donated to a
+/// split result is now donated to the first of its parts.
 void Splitter::moveDonations() {
   SmallVector<int64_t> places;
   int64_t place = 0;
@@ -503,7 +510,7 @@ void Splitter::splitResults() {
   for (unsigned index = 0; index < function.getNumResults(); ++index) {
     Value value = back->getOperand(index);
     auto found = splits.results.find(index);
-    NamedAttrList own(function.getResultAttrDict(index)); // it has a name
+    NamedAttrList own(function.getResultAttrDict(index)); // includes the name
     if (found == splits.results.end()) {
       values.push_back(value);
       attributes.push_back(own.getDictionary(context));
@@ -530,7 +537,8 @@ void Splitter::eraseWhole() {
     if (isOpTriviallyDead(&op))
       op.erase();
   for (const auto &[argument, split] : splits.arguments) {
-    // Another product has been taken apart by another letter.
+    // Some uses still need the whole argument, because they are split along
+    // another dimension: they get the parts joined.
     if (!argument.use_empty()) {
       OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
       Value joined =
@@ -547,7 +555,7 @@ void Splitter::run() {
   moveDonations();
   for (const auto &[argument, split] : splits.arguments)
     addParts(cast<BlockArgument>(argument), split);
-  // In the order of the program, as one may be made of another.
+  // In program order, as one sum may be computed from another.
   SmallVector<Operation *> sums;
   for (Operation &op : function.front())
     if (splits.sums.contains(&op))
@@ -588,8 +596,9 @@ struct SplitPackedPass : tp::impl::SplitPackedPassBase<SplitPackedPass> {
   }
 
 private:
-  /// Entries that share a storage split it alike, or not at all. Whether there
-  /// are more names of what stays whole.
+  /// Entries that share storage must all split it the same way, or none may
+  /// split it. Returns true if any names were added to `whole`, the set of
+  /// tensors kept whole.
   static bool addUnlike(ArrayRef<func::FuncOp> entries, ArrayRef<Splits> plans,
                         llvm::DenseSet<StringAttr> &whole) {
     llvm::DenseMap<StringAttr, std::optional<Split>> known;

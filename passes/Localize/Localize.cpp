@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Cuts the program to what one device runs.
+// Turns the global program into the one that each device runs.
 
 #include "dialects/SPMD/Nesting.h"
 #include "dialects/TP/Interface.h"
@@ -35,12 +35,12 @@ using namespace tp::cost;
 
 namespace {
 
-/// Builds the device's program beside the global one, op by op, so that ops can
-/// still be asked about global types.
+/// Builds the device's program next to the global one, op by op, so that the
+/// global types of ops remain available.
 class FunctionLocalizer : public Localizer {
 public:
-  /// `symbols` are the names that the module has; a global function that is
-  /// kept adds its own.
+  /// `symbols` are the names in use in the module; if the global function is
+  /// kept, its new name is added.
   FunctionLocalizer(func::FuncOp global, ShardingTable &table, bool keepsGlobal,
                     llvm::DenseSet<StringAttr> &symbols)
       : global(global), table(table), keepsGlobal(keepsGlobal),
@@ -48,7 +48,7 @@ public:
         shardingsName(builder.getStringAttr(kShardingsAttr)),
         globalOpName(builder.getStringAttr(kGlobalOpAttr)) {}
 
-  /// The local function.
+  /// Returns the local function.
   FailureOr<func::FuncOp> run() {
     // The signature.
     SmallVector<Type> inputs, results;
@@ -136,14 +136,14 @@ public:
   }
 
 private:
-  /// What a device holds of a tensor.
+  /// The part of a tensor that a device holds.
   struct Part {
     TensorSharding layout;
     RankedTensorType type;
   };
 
-  /// Before tp-partition a value may lie otherwise than the result that it is
-  /// returned as.
+  /// Before tp-partition, a value may be sharded differently from the result
+  /// that it is returned as.
   LogicalResult verifyReturns(func::FuncOp local) {
     for (auto end : local.getOps<func::ReturnOp>())
       for (auto [index, made, wanted] :
@@ -156,7 +156,7 @@ private:
     return success();
   }
 
-  /// The local type of a value, remembering its sharding.
+  /// Returns the local type of a value and remembers its sharding.
   Type localize(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
@@ -171,7 +171,8 @@ private:
     return it->second->type;
   }
 
-  /// Values of one type and sharding share a part. Null means replicated.
+  /// Values of the same type and sharding share a part. A null sharding means
+  /// replicated.
   const Part *getPart(RankedTensorType type, const TensorSharding *sharding) {
     std::unique_ptr<Part> &part =
         (isInManual ? distinctInManual : distinct)[{type, sharding}];
@@ -184,8 +185,8 @@ private:
     return part.get();
   }
 
-  /// The global function stays, under another name, as what the local one is
-  /// to be checked against.
+  /// Keeps the global function under another name, so that the local one can be
+  /// checked against it.
   void keepGlobal(func::FuncOp local) {
     global.setPrivate();
     global->setAttr(kLocalFormAttr, FlatSymbolRefAttr::get(local));
@@ -197,7 +198,7 @@ private:
     LDBG() << local.getName() << ": " << local.getFunctionType();
   }
 
-  /// Says that with this op those end that stand for one of the global ops.
+  /// Marks `last` as the last of the local ops that implement one global op.
   void tag(Operation *last) {
     if (keepsGlobal)
       last->setDiscardableAttr(globalOpName, builder.getUnitAttr());
@@ -222,7 +223,8 @@ private:
                                   builder.getDenseI64ArrayAttr(list));
   }
 
-  /// Why there is what an op sends by itself.
+  /// Records, on the collectives that a global op itself requires, that this op
+  /// is the reason for them.
   void explainLaunches(Operation *global, Operation *first) {
     if (!isa<ExchangeOpInterface>(global))
       return;
@@ -269,7 +271,7 @@ private:
     if (auto manual = dyn_cast<ManualOp>(op))
       return localizeManual(manual, operands);
     if (auto own = dyn_cast<LocalizeOpInterface>(op)) {
-      // Its shardings must be known before it asks for them.
+      // The op's localize method asks for the shardings, so they must be known.
       for (Value value : op->getOperands())
         localize(value);
       Block *block = builder.getInsertionBlock();
@@ -293,7 +295,7 @@ private:
     return success();
   }
 
-  /// The same op on parts, without its regions' content.
+  /// Copies the op with local types and without the content of its regions.
   Operation *copyOp(Operation *op, ArrayRef<Value> operands) {
     SmallVector<Type> types;
     for (Value result : op->getResults())
@@ -307,9 +309,9 @@ private:
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
   }
 
-  /// A region over all axes of the mesh: what the free ones cut is cut in its
-  /// body, too, where types say nothing of it. A region in another one is no
-  /// more than its body then.
+  /// A manual region over all axes of the mesh. Its body is also sharded along
+  /// the free axes, which the types in it do not show. A region nested in
+  /// another one is replaced by its body.
   LogicalResult localizeManual(ManualOp op, ArrayRef<Value> operands) {
     auto copy = cast<ManualOp>(copyOp(op, operands));
     if (getFreeAxes(op, getMesh()).empty())
@@ -323,11 +325,11 @@ private:
     return success();
   }
 
-  /// A body that is local as it is.
+  /// Copies a body whose types are already local.
   void cloneBody(ManualOp op, ManualOp copy) {
     op.getBody().cloneInto(&copy.getBody(), mapping);
     copy.getBody().walk([](Operation *inner) {
-      // They ask for nothing, propagation has seen to that.
+      // Propagation has already applied the constraints, so they can go.
       if (auto constraint = dyn_cast<ConstraintOp>(inner)) {
         constraint.replaceAllUsesWith(constraint.getInput());
         constraint.erase();
@@ -355,13 +357,14 @@ private:
     return localizeRegion(op.getBody(), copy.getBody());
   }
 
-  /// Overwrites padding with the identity of what `op` reduces, where a reduced
-  /// dimension is cut unevenly.
+  /// Overwrites padding with the identity of the reduction of `op` if a reduced
+  /// dimension is sharded unevenly.
   void maskReduced(Operation *op, MutableArrayRef<Value> operands) {
     auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
     if (!ruled)
       return;
-    // Most ops have no padding, and rules take time to make.
+    // Most ops have no padding, so build the rule, which takes time, only when
+    // it is needed.
     std::optional<ShardingRule> rule;
     for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
       localize(operand);
@@ -381,8 +384,8 @@ private:
             kind = rule->factors[f].reduce;
           }
       }
-      // Arguments arrive with zeros behind their end, but for donated ones,
-      // which hold whatever the last call left there.
+      // Arguments are passed with padding of zeros, except for donated ones,
+      // whose padding holds whatever the last call left there.
       if (dims.empty() || (kind == ReduceKind::Sum && isZeroPadded(operand)))
         continue;
       operands[index] = maskPadding(operands[index], dims, kind);
@@ -403,15 +406,15 @@ private:
   StringAttr shardingsName, globalOpName;
   IRMapping mapping;
   llvm::DenseMap<Value, const Part *> parts;
-  /// By type and the table's sharding.
+  /// Keyed by type and by the table's sharding.
   llvm::DenseMap<std::pair<Type, const TensorSharding *>, std::unique_ptr<Part>>
       distinct, distinctInManual;
-  /// Whether the op at hand stands in a manual region with free axes.
+  /// True while the current op is in a manual region with free axes.
   bool isInManual = false;
   Value unknown;
 };
 
-/// Adds to the prices of a function what makes it local.
+/// Adds the cost of localization to the function's prices.
 LogicalResult recordPrice(func::FuncOp local, MeshOp mesh) {
   if (!local->hasAttr(kPricesAttr))
     return success();

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Places in the arena, by liveness.
+// Assigns offsets in the arena, by liveness.
 
 #include "tpopt/Passes/Lower/Passes.h"
 
@@ -18,7 +18,7 @@ using namespace tp;
 
 namespace {
 
-/// A buffer: from the first step that touches it to the last.
+/// A buffer, which is live from the first step that uses it to the last.
 struct Interval {
   step::AllocOp alloc;
   int64_t size;
@@ -39,7 +39,7 @@ struct AssignBuffers : tp::impl::AssignBuffersPassBase<AssignBuffers> {
 
 namespace {
 
-/// Numbers the steps and notes who touches what when.
+/// Numbers the steps and records which of them use each buffer.
 class Liveness {
 public:
   std::vector<Interval> intervals;
@@ -55,7 +55,7 @@ public:
       if (isa<step::ViewOp, step::BundleOp>(op))
         continue;
       touch(op.getOperands());
-      // A collective holds its buffers until it is done.
+      // A collective uses its buffers until it is done.
       if (auto done = dyn_cast<step::CollectiveDoneOp>(op))
         touch(done.getToken().getDefiningOp()->getOperands());
       if (step::isControlOp(&op))
@@ -64,8 +64,8 @@ public:
   }
 
 private:
-  /// What is from outside a loop is needed again in the next turn, so it is in
-  /// use until the last one ends.
+  /// A value from outside a loop is needed again in the next iteration, so it
+  /// is live until the last iteration ends.
   void visitRegions(Operation *op) {
     size_t outside = intervals.size();
     unsigned begin = time;
@@ -113,7 +113,8 @@ void AssignBuffers::runOnOperation() {
   Builder builder(&getContext());
   int64_t arena = 0;
   for (Interval *interval : bySize) {
-    // The tightest gap among those that are alive meanwhile, else behind all.
+    // Use the tightest gap between the buffers that are live at the same time,
+    // or else the space after all of them.
     int64_t end = 0, best = -1, bestGap = std::numeric_limits<int64_t>::max();
     for (const Interval *other : placed) { // by offset
       if (!interval->overlaps(*other))

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Attention and its gradients as steps of their own, for a target that has
-// kernels for them.
+// Lowers attention and its gradients to steps of their own, for a target that
+// has kernels for them.
 
 #include "Lowering.h"
 
@@ -25,7 +25,7 @@ static AttentionSize sizeOf(AttentionOpInterface op) {
           v[3],        !op.getQuery().getType().getElementType().isF32()};
 }
 
-/// Why the kernels cannot compute `op`; empty if they can.
+/// The reason why the kernels cannot compute `op`; empty if they can.
 static std::string findObstacle(AttentionOpInterface op) {
   Type element = op.getQuery().getType().getElementType();
   if (!element.isF32() && !element.isF16() && !element.isBF16())
@@ -62,7 +62,7 @@ void tp::prepareAttention(AttentionOpInterface op, const Target &target) {
       splitCausalAttention(op);
     return;
   }
-  // Kernels read numbers of one type.
+  // Kernels read integers of one type only.
   OpBuilder builder(op);
   auto toWord = [&](MutableOperandRange operand) {
     if (operand.empty())
@@ -77,7 +77,8 @@ void tp::prepareAttention(AttentionOpInterface op, const Target &target) {
   toWord(op.getLengthsMutable());
 }
 
-/// With rows of features at whole pieces of memory.
+/// Returns the view of `value`, copied if its rows of features do not begin at
+/// multiples of kFeatureBytes.
 View ProgramLowering::getFeatures(Value value, Operation *op) {
   View view = getView(value), adjusted = view;
   int64_t bytes = step::getElementBytes(view.element);
@@ -88,7 +89,7 @@ View ProgramLowering::getFeatures(Value value, Operation *op) {
     if (stride * bytes % step::kFeatureBytes == 0)
       continue;
     isWhole &= size == 1;
-    stride = 0; // of one element, it says nothing
+    stride = 0; // the stride of a single element is unused
   }
   if (isWhole)
     return adjusted;
@@ -97,7 +98,7 @@ View ProgramLowering::getFeatures(Value value, Operation *op) {
   return dense;
 }
 
-/// The buffer of an operand that may be left out.
+/// The buffer of an optional operand; null if it was left out.
 Value ProgramLowering::getOptionalBuffer(Value value) {
   return value ? getBuffer(getView(value)) : Value();
 }
@@ -115,7 +116,7 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
     views[op.getLogsumexp()] = allocateFor(op.getLogsumexp());
     logsumexp = getBuffer(views[op.getLogsumexp()]);
   }
-  // All ways read the same views, which are made before them.
+  // All alternatives read the same views, so create them first.
   Value q = getBuffer(query), k = getBuffer(key), v = getBuffer(value);
   auto create = [&](const View &output, Value statistics) {
     step::AttentionOp::create(builder, loc, q, k, v, offset, lengths, mask,
@@ -134,8 +135,9 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
     create(partial, getBuffer(statistics));
     combineParts(partial, statistics, result);
   };
-  // Whoever wants the log-sum-exp has all queries of a sequence, which keep the
-  // GPU busy. Of a window, what is timed would have no visible keys.
+  // If the log-sum-exp is wanted, the op has all queries of a sequence, which
+  // keep the GPU busy without parts. With a window, the runtime would time
+  // calls in which no key is visible.
   SmallVector<int64_t> choices{1};
   if (!logsumexp)
     choices = getAttentionPartChoices(sizeOf(op));
@@ -144,7 +146,8 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
   chooseBetween(choices.size(), [&](size_t i) { createParts(choices[i]); });
 }
 
-/// Each way in a region of its own, the later ones in one another's second.
+/// Each alternative gets a region; the later ones are nested in the second
+/// region of a choice.
 void ProgramLowering::chooseBetween(size_t ways,
                                     llvm::function_ref<void(size_t)> lower) {
   if (ways == 1)
@@ -161,7 +164,7 @@ void ProgramLowering::chooseBetween(size_t ways,
     } else {
       lower(i);
     }
-    buffers = outerBuffers; // views made inside are not there outside
+    buffers = outerBuffers; // views created inside are not available outside
   }
 }
 
@@ -199,7 +202,8 @@ void ProgramLowering::lowerAttention(AttentionKeyValueGradientOp op) {
   lowerAttentionGradient<step::AttentionKeyValueGradientOp>(op);
 }
 
-/// Sums of parts have different maxima behind them, which are made one.
+/// The sums of the parts were scaled by different maxima; rescales them to a
+/// common one.
 void ProgramLowering::combineParts(const View &partial, const View &statistics,
                                    const View &result) {
   int64_t parts = partial.shape.front(), columns = partial.shape.back();
@@ -234,7 +238,7 @@ void ProgramLowering::combineParts(const View &partial, const View &statistics,
   }
   Value zero = real(0), sum = zero, all = zero;
   for (int64_t part = 0; part < parts; ++part) {
-    // A part that sees nothing has left zeros, and no maximum.
+    // A part that sees no key has stored zeros, and no maximum.
     Value weights = load(1, part, number(1));
     Value isSeen = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNE,
                                          weights, zero);

@@ -1,14 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fewer and longer dimensions for row programs, but no single row for all.
+// Gives row programs fewer and longer dimensions, but splits a single long row.
 
 #include "Lowering.h"
 
 using namespace mlir;
 using namespace tp;
 
-/// Whether dimension `dim` of the domain and the next are one for all operands.
+/// Returns true if all operands can treat dimension `dim` of the domain and the
+/// next one as a single dimension.
 static bool canMerge(step::RowsOp rows, unsigned dim) {
   bool joinsRows = dim + 2 == rows.getDomain().size();
   for (Operation &op : rows.getBody().front()) {
@@ -39,7 +40,8 @@ static bool canMerge(step::RowsOp rows, unsigned dim) {
   return true;
 }
 
-/// Whether an operand is accessed by index somewhere, so that its type stays.
+/// Returns true if an operand is accessed by index somewhere, so that its type
+/// must not change.
 static bool isIndexed(BlockArgument argument) {
   return llvm::any_of(argument.getUsers(), [](Operation *user) {
     auto load = dyn_cast<step::LoadOp>(user);
@@ -49,8 +51,8 @@ static bool isIndexed(BlockArgument argument) {
   });
 }
 
-/// Gives the operands at `rows` the sizes and strides that `reshape` makes of
-/// theirs.
+/// Gives the operands of `rows` the sizes and strides that `reshape` computes
+/// from their present ones.
 static void setDomain(step::RowsOp rows, ArrayRef<int64_t> domain,
                       function_ref<void(SmallVectorImpl<int64_t> &shape,
                                         SmallVectorImpl<int64_t> &strides)>
@@ -99,7 +101,7 @@ static void merge(step::RowsOp rows, unsigned dim) {
       });
 }
 
-/// Cuts a single long row, so that several threads can share it.
+/// Splits a single long row, so that several threads can share it.
 static void cutRow(step::RowsOp rows) {
   constexpr int64_t longest = 4096, shortest = 256, unit = 16;
   int64_t size = rows.getNumColumns();

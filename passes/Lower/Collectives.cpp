@@ -1,13 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Collectives: packed chunks out, views of what arrives.
+// Lowers collectives: packs the chunks that are sent, and views the chunks that
+// are received.
 //
-// A tensor that is cut in pieces along some dimensions is sent as chunks, one
-// per device, each the dense piece: [4, 6] cut in two along columns becomes
-// [2][4, 3]. What arrives lies the same way and is read as a view, so a
-// gathered [2][4, 3] is the [4, 6] tensor with strides; where columns do not
-// merge it is copied once.
+// A tensor that is split along some dimensions is sent as chunks, one per
+// device, each of which is a dense piece: [4, 6] split in two along its columns
+// becomes [2][4, 3]. The chunks that arrive have the same layout and are read
+// as a view, so a gathered [2][4, 3] is the [4, 6] tensor with strides; if the
+// columns cannot be merged, it is copied once.
 
 #include "Lowering.h"
 
@@ -54,7 +55,8 @@ View ProgramLowering::padTo(const View &view, ArrayRef<int64_t> shape,
 }
 
 namespace {
-/// One cut of a dimension: axes of the group whose digits number its pieces.
+/// A split of one dimension. The digits of `axes`, which belong to the group,
+/// number the pieces.
 struct Cut {
   AxisList axes;
   unsigned dim;
@@ -62,9 +64,9 @@ struct Cut {
 };
 } // namespace
 
-/// `view` with dimension sizes c0, c1, .. of the cuts in front, each taken out
-/// of its dimension, whose size becomes that of a piece. Cuts of one dimension
-/// are given major first.
+/// Splits the dimension of each cut: the number of pieces becomes a new
+/// dimension in front, and the size of a piece replaces the size of the
+/// dimension. Cuts of the same dimension are given major first.
 static View splitCuts(const View &view, ArrayRef<Cut> cuts) {
   View result = view;
   SmallVector<int64_t> sizes, strides;
@@ -87,7 +89,7 @@ static SmallVector<Cut> getCuts(ArrayRef<AxisList> dimAxes) {
   return cuts;
 }
 
-/// The tensor that `cuts` make pieces of.
+/// The shape of the tensor that `cuts` split into pieces.
 static SmallVector<int64_t> getWhole(ArrayRef<int64_t> piece,
                                      ArrayRef<Cut> cuts) {
   SmallVector<int64_t> whole(piece);
@@ -96,7 +98,7 @@ static SmallVector<int64_t> getWhole(ArrayRef<int64_t> piece,
   return whole;
 }
 
-/// A piece, behind the numbers of pieces.
+/// The numbers of pieces, followed by the shape of a piece.
 static SmallVector<int64_t> getChunks(ArrayRef<int64_t> piece,
                                       ArrayRef<Cut> cuts) {
   SmallVector<int64_t> sizes;
@@ -107,12 +109,13 @@ static SmallVector<int64_t> getChunks(ArrayRef<int64_t> piece,
 }
 
 namespace {
-/// One tensor of a launch: the pieces that go out and come in, all of one
-/// shape, and which cuts number them.
+/// One tensor of a launch: the pieces that are sent and received, all of the
+/// same shape, and the cuts that number them.
 struct Transfer {
   SmallVector<int64_t> piece;
   SmallVector<Cut> out, in;
-  /// What comes in is numbered as it went out; its cuts in the order of `in`.
+  /// Received pieces are numbered like sent ones; `order` permutes their cuts
+  /// into the order of `in`.
   SmallVector<int64_t> order;
 };
 } // namespace
@@ -130,8 +133,9 @@ static Transfer getTransfer(const LocalInfo &info, ArrayRef<int64_t> input,
     transfer.out = getCuts(info.step.dimAxes);
     break;
   case CollectiveKind::AllToAll: {
-    // A move is a cut of the dimension it goes to on the way out, and of the
-    // one it leaves on the way in; there its digits stand as they did before.
+    // A move splits the dimension it goes to when sending, and the one it
+    // leaves when receiving. The dimension it leaves has its digits in their
+    // original order.
     SmallVector<Cut> in;
     for (const AxisMove &move : info.step.moves) {
       transfer.out.push_back({{move.axis}, move.to, move.axis.size});
@@ -164,8 +168,9 @@ static Transfer getTransfer(const LocalInfo &info, ArrayRef<int64_t> input,
   return transfer;
 }
 
-/// Where the chunks of one of several tensors lie in a buffer whose chunks have
-/// `stride` elements: `chunks` numbers in front of a piece.
+/// The view of one tensor's chunks in a buffer that several tensors share.
+/// Chunks in the buffer have `stride` elements; the first `chunks` dimensions
+/// of `shape` number them.
 static View getTenant(const View &buffer, int64_t offset, int64_t stride,
                       ArrayRef<int64_t> shape, size_t chunks) {
   View part = buffer;
@@ -199,7 +204,7 @@ static step::CollectiveKind toStep(CollectiveKind kind) {
   llvm_unreachable("these are row programs");
 }
 
-/// Lowers one launch, of one tensor or of several.
+/// Lowers one launch, which sends one tensor or several.
 class ProgramLowering::CollectiveBuilder {
 public:
   CollectiveBuilder(ProgramLowering &lowering, CollectiveOpInterface op,
@@ -250,7 +255,8 @@ View ProgramLowering::CollectiveBuilder::join(unsigned i, View chunks) {
       permutation.push_back(d);
     chunks = chunks.transpose(permutation);
   }
-  // Pieces of a dimension are in place if all dimensions before it are 1.
+  // Pieces of a dimension are already in place if all dimensions before it are
+  // 1.
   SmallVector<int64_t> whole = getWhole(transfer.piece, cuts);
   bool inPlace = chunks.isDense() && cuts.size() == 1 &&
                  llvm::all_of(ArrayRef(transfer.piece).take_front(cuts[0].dim),
@@ -303,7 +309,7 @@ void ProgramLowering::CollectiveBuilder::sendOne() {
   lowering.views[result] = join(0, send(from, to));
 }
 
-/// Sends all tensors in one launch. Each chunk that goes out holds a chunk of
+/// Sends all tensors in one launch. Each chunk that is sent contains a chunk of
 /// every tensor.
 void ProgramLowering::CollectiveBuilder::sendTogether() {
   int64_t length = 0, out = 1, in = 1;
@@ -328,7 +334,8 @@ void ProgramLowering::CollectiveBuilder::sendTogether() {
                            ? from
                            : lowering.allocate({in * length}, element));
   for (auto [i, transfer] : llvm::enumerate(transfers)) {
-    // As they were sent: the cuts of an all-to-all in the order of `out`.
+    // Received chunks are numbered like sent ones: the cuts of an all-to-all
+    // are in the order of `out`.
     ArrayRef<Cut> cuts = transfer.order.empty() ? transfer.in : transfer.out;
     lowering.views[op->getResult(i)] =
         join(i, getTenant(to, offsets[i], length,

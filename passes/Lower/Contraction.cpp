@@ -1,12 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Contractions as matrix products (see ContractionPlan.h).
+// Lowers contractions to matrix products (see ContractionPlan.h).
 //
-// The result's layout is ours to choose: the tensor's own order where its last
-// letter is a row or a column, else batches first, and the value is a view of
-// that. Only what then still does not fit, or what the library does not read as
-// it lies, is copied: windows that overlap in blocks, anything else as a whole.
+// The result's layout can be chosen here: the tensor's own order if its last
+// letter is a row or a column, otherwise batches first, and the value is a view
+// of that. Only operands that still do not fit, or that the library cannot read
+// in their present layout, are copied: windows that overlap in blocks, anything
+// else as a whole.
 
 #include "ContractionPlan.h"
 #include "Lowering.h"
@@ -18,7 +19,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// A dense copy of what a post-op adds, with `repeated` dimensions as they are.
+/// A dense copy of a post-op's operand, in which the `repeated` dimensions
+/// still have stride 0.
 View ProgramLowering::copyPostOperand(const View &view,
                                       ArrayRef<int64_t> repeated,
                                       Operation *op) {
@@ -40,7 +42,7 @@ View ProgramLowering::getPostOperand(View view, PostOpPattern::Operand kind,
     return view;
   constexpr int64_t row = step::kNumBatchDims;
   bool isRow = kind == PostOpPattern::Operand::Row;
-  // Of one row, strides do not tell which it is.
+  // With a single row, the strides do not tell whether it is repeated.
   if (view.shape[row] == 1)
     view.strides[row] = isRow ? 0 : view.shape.back();
   MemRefType type = view.getType();
@@ -50,7 +52,8 @@ View ProgramLowering::getPostOperand(View view, PostOpPattern::Operand kind,
   return copyPostOperand(view, isRow ? ArrayRef(row) : ArrayRef<int64_t>(), op);
 }
 
-/// Lowers an einsum and the ops after it that the library does with it.
+/// Lowers an einsum together with the ops after it that the library applies to
+/// the product.
 class ProgramLowering::ContractionBuilder {
 public:
   ContractionBuilder(ProgramLowering &lowering, const Unit &unit)
@@ -81,7 +84,7 @@ private:
   Value result;
 
   Contraction contraction;
-  Type factor;         ///< The elements that are multiplied.
+  Type factor;         ///< The type of the elements that are multiplied.
   std::string ordered; ///< C's letters: batches, rows, columns.
   View value;          ///< The result, which may be a view of C.
   SmallVector<Attribute> postOps;
@@ -89,20 +92,22 @@ private:
   SmallVector<PostOpPattern::Operand>
       postKinds; ///< Of post-ops with an operand.
   MatmulPlan plan;
-  llvm::SmallSet<unsigned, 3> changed; ///< Operands in a layout of ours.
-  /// What A and B are dense copies of, in the order of the copies' letters;
-  /// these are not made yet.
+  llvm::SmallSet<unsigned, 3> changed; ///< Operands whose layout we chose.
+  /// The tensors of which A and B will be dense copies, with dimensions in the
+  /// order of the copies' letters. The copies have not been made yet.
   std::optional<View> sources[2];
 };
 
-/// The three tensors, and the order of the result's letters that always fits.
+/// Reads the three tensors, and finds the order of the result's letters that
+/// always fits.
 void ProgramLowering::ContractionBuilder::readOperands() {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   contraction.letters[A] = terms.lhs.str();
   contraction.letters[B] = terms.rhs.str();
   contraction.letters[C] = terms.result.str();
   View a = lowering.getView(op.getLhs()), b = lowering.getView(op.getRhs());
-  // The last letter of the result is a column; if it is one of A, sides change.
+  // The last letter of the result is a column; if A has it, A and B are
+  // swapped.
   if (takesColumnsFromLeft(op)) {
     std::swap(a, b);
     std::swap(contraction.letters[A], contraction.letters[B]);
@@ -139,7 +144,8 @@ void ProgramLowering::ContractionBuilder::readPosts() {
   }
 }
 
-/// Whether one of `wanted` has stride 1 in a view with these letters.
+/// Returns true if a view with these letters has stride 1 along one of
+/// `wanted`.
 static bool isContiguousAlong(const View &view, StringRef letters,
                               StringRef wanted) {
   return llvm::any_of(
@@ -149,13 +155,13 @@ static bool isContiguousAlong(const View &view, StringRef letters,
       });
 }
 
-/// Lets `operand` be a copy with its letters in an order that the library
-/// reads.
+/// Makes `operand` a copy with its letters in an order that the library can
+/// read.
 void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
-  // The result's letters keep their order in C, summed letters their order in
-  // the other operand. Of the operand's own and the summed ones, the last are
-  // contiguous: its own in B, and in A where they are so already, if the
-  // library reads that.
+  // The result's letters keep their order in C, and summed letters their order
+  // in the other operand. The letters that only this operand has come last, so
+  // that they are contiguous, if the library can read that; in A, only if they
+  // are contiguous already. Otherwise the summed letters come last.
   std::string wanted, own, summed;
   Operand other = operand == A ? B : A;
   for (char letter : ordered)
@@ -204,9 +210,9 @@ void ProgramLowering::ContractionBuilder::makePostsDense() {
   plan = planMatmul(contraction, target);
 }
 
-/// Makes what post-ops add or multiply by lie as C does, where the library
-/// wants that: an epilogue beside a C with gaps, as in its place in a
-/// concatenation, or beside a slice, is slower than a copy.
+/// Gives the operands of post-ops the layout of C if the library requires that.
+/// If C has gaps, because it is a part of a concatenation, or if the operand is
+/// a slice, the epilogue would be slower than a copy.
 void ProgramLowering::ContractionBuilder::makePostsFit() {
   auto fits = [&](unsigned post) {
     return readsPost(contraction, plan, post, target);
@@ -227,8 +233,8 @@ void ProgramLowering::ContractionBuilder::makePostsFit() {
 }
 
 /// Changes the layout of the operand that blocks the plan and, if that is not
-/// enough, of all three. Then rows, columns and summed letters are each one run
-/// in every operand but a post-op's.
+/// enough, of all three. Then rows, columns and summed letters form one run
+/// each in every operand, except those of post-ops.
 void ProgramLowering::ContractionBuilder::makeFit() {
   while (plan.blocker && changed.size() < 3) {
     Operand next = *plan.blocker;
@@ -244,7 +250,7 @@ void ProgramLowering::ContractionBuilder::makeFit() {
   }
 }
 
-/// Whether `weight` is the same in every run and every iteration.
+/// Returns true if `weight` is the same in every run and every iteration.
 bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
   if (weight.by != 0)
     return false; // each iteration reads another weight
@@ -262,7 +268,7 @@ bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
          llvm::none_of(program.getOutputs(), isWritten);
 }
 
-/// Makes an operand of a part a dense copy.
+/// Replaces an operand of a part by a dense copy.
 void ProgramLowering::ContractionBuilder::emitCopy(Contraction &part,
                                                    Operand operand) {
   View &view = part.operands[operand];
@@ -288,7 +294,7 @@ void ProgramLowering::ContractionBuilder::emitProduct(const Contraction &part) {
                          isConstant(part.operands[B]));
 }
 
-/// A loop over the blocks, and the rest behind it.
+/// Emits a loop over the blocks, and the rest after it.
 void ProgramLowering::ContractionBuilder::emitBlocks(
     const ProductBlocks &blocks, Operand operand) {
   auto emitPart = [&](Contraction part) {
@@ -298,7 +304,7 @@ void ProgramLowering::ContractionBuilder::emitBlocks(
   auto loop =
       step::LoopOp::create(lowering.builder, lowering.loc, blocks.count);
   {
-    // Views made inside are not there outside.
+    // Views created inside are not available outside.
     auto outerBuffers = lowering.buffers;
     OpBuilder::InsertionGuard guard(lowering.builder);
     lowering.builder.setInsertionPointToStart(&loop.getBody().emplaceBlock());

@@ -35,8 +35,8 @@ Contraction Contraction::take(char letter, int64_t begin, int64_t size) const {
   return part;
 }
 
-/// Appends `inner`, as the continuation of the last run where all operands walk
-/// so.
+/// Appends `inner`, merged into the last run if it continues that run in all
+/// operands.
 static void append(SmallVectorImpl<Run> &runs, const Run &inner) {
   if (inner.size == 1)
     return;
@@ -66,8 +66,8 @@ View tp::getMatrixOperand(const View &view, const MatmulPlan &plan,
     result.shape.push_back(run->size);
     result.strides.push_back(run->strides[index]);
   }
-  // A dimension of 1 may have any stride, and one of them is to be 1. Strides
-  // of a broadcast operand stay.
+  // A dimension of size 1 may have any stride, but the library needs stride 1
+  // along one of the two. Strides of a broadcast operand stay.
   if (index <= C) {
     int64_t &last = result.strides.back(), &first = *std::prev(&last);
     if (column.size == 1 && first != 1)
@@ -110,7 +110,7 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
   if (plan.batch.size() > step::kNumBatchDims)
     plan.blocker = C;
 
-  // Summed letters in the order in which B has them: it may be a weight.
+  // Summed letters are in the order that they have in B, which may be a weight.
   SmallVector<Run> order;
   for (char letter : contraction.letters[B])
     if (Run run = contraction.getRun(letter);
@@ -122,7 +122,7 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
   for (const Run &run : order)
     append(summed, run);
   if (summed.size() > 1) {
-    // One of the two walks through them unevenly.
+    // A or B does not walk through the summed letters as one run.
     bool isB = false;
     for (size_t i = 1; i < summed.size(); ++i)
       isB |= summed[i - 1].strides[B] != summed[i].strides[B] * summed[i].size;
@@ -137,7 +137,8 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
                                  row, column);
     return getMatrix(view.getType(), view.by);
   };
-  // Whether columns that C has together are apart in B.
+  // True if the last two runs of columns are contiguous in C, so that only B
+  // keeps them apart.
   bool areTogether = !columns.empty() && columns.back().strides[C] ==
                                              plan.n.size * plan.n.strides[C];
   if (!target.writesMatrix(contraction.operands[A].element,
@@ -171,11 +172,12 @@ View tp::permute(const View &view, StringRef from, StringRef to) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// Fewer rows, or columns, would not keep the library busy.
+/// With fewer rows, or columns, the library would not be used well.
 static constexpr int64_t kLeastRows = 128;
 
-/// Blocks of the letter have a multiple of so many elements: in a loop, a view
-/// moves by whole cache lines (see step.view). 0 if there can be no blocks.
+/// Blocks of the letter have a multiple of this many elements, since in a loop
+/// a view moves by whole cache lines (see step.view). 0 if there can be no
+/// blocks.
 static int64_t getBlockUnit(const Contraction &contraction, char letter) {
   constexpr int64_t line = 64;
   int64_t unit = 1;
@@ -184,7 +186,7 @@ static int64_t getBlockUnit(const Contraction &contraction, char letter) {
     if (stride == 0)
       continue;
     if (view.by != 0)
-      return 0; // it moves with another loop
+      return 0; // it already moves with another loop
     int64_t bytes = stride * step::getElementBytes(view.element);
     unit = std::lcm(unit, line / std::gcd(line, bytes));
   }
@@ -220,14 +222,15 @@ std::optional<ProductBlocks> tp::planBlocks(const Contraction &contraction,
     auto plan = [&](int64_t count) {
       return planMatmul(getDense(contraction.take(letter, 0, count)), target);
     };
-    // A product's rows grow with the block, or are the same in any block.
+    // The number of a product's rows grows with the block, or is the same for
+    // any block.
     int64_t rows = getRows(plan(unit)), next = getRows(plan(2 * unit));
     int64_t fewest = rows >= least  ? 1
                      : next == rows ? size
                                     : llvm::divideCeil(least, rows);
     int64_t most = target.getCacheBytes() / (wholeBytes / size * unit);
     int64_t units = std::max(fewest, most);
-    // Of equal blocks, as far as they come.
+    // Make the blocks as equal as possible.
     int64_t parts = llvm::divideCeil(size, units * unit);
     int64_t block =
         llvm::alignTo(llvm::divideCeil(size, parts), uint64_t(unit));

@@ -1,18 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How a contraction becomes matrix products of the library.
+/// \file How a contraction becomes matrix products that the library computes.
 ///
 /// Every letter of an equation is a batch (in all three tensors), a row (left
 /// and result), a column (right and result) or summed. A letter costs nothing
-/// where all tensors walk through it as the continuation of another one; those
-/// that remain beside one row, one column and one summed dimension become
-/// batches, of which the library takes three. In "bmk,kn->bmn" of dense tensors
-/// b and m are one row of b * m.
+/// if in every tensor it continues the walk through another letter. Of the
+/// letters that remain, one is the row, one the column and one the summed
+/// dimension; the others become batches, of which the library takes three. In
+/// "bmk,kn->bmn" with dense tensors, b and m form one row of size b * m.
 ///
-/// The windows of a convolution overlap. A product does not read them where
-/// they lie, and a copy of all of them holds every element many times (im2col);
-/// so the copy is made in blocks along one letter of the result:
+/// The windows of a convolution overlap. A matrix product cannot read them in
+/// place, and a copy of all of them holds every element many times (im2col); so
+/// the copy is made in blocks along one letter of the result:
 ///
 ///     "nhwklc,klcf->nhwf"  64 images    step.loop 64 {
 ///                                         copy the windows of an image
@@ -32,10 +32,11 @@
 
 namespace tp {
 
-/// Of a contraction, in the order in which it lists them.
+/// The operands of a contraction, in the order of Contraction::operands.
 enum Operand : unsigned { A, B, C, FirstPost };
 
-/// A letter, or several that walk as one, with its stride in every operand.
+/// A letter, or several letters that are walked through as one, with the stride
+/// in every operand.
 struct Run {
   int64_t size;
   llvm::SmallVector<int64_t, 4> strides;
@@ -44,7 +45,7 @@ struct Run {
 /// A contraction with one letter per dimension of every operand.
 struct Contraction {
   std::string letters[3];
-  std::vector<View> operands; ///< A, B, C, then post-ops' with C's letters.
+  std::vector<View> operands; ///< A, B, C, then post-ops with C's letters.
 
   /// The letters of any operand's dimensions.
   llvm::StringRef getLetters(unsigned operand) const {
@@ -54,7 +55,8 @@ struct Contraction {
     return getLetters(operand).contains(letter);
   }
   Run getRun(char letter) const;
-  /// The part in which `letter` is one of `begin` .. `begin + size`.
+  /// Returns the part of the contraction in which `letter` runs over `begin` ..
+  /// `begin + size - 1`.
   Contraction take(char letter, int64_t begin, int64_t size) const;
 };
 
@@ -68,30 +70,31 @@ struct MatmulPlan {
 MatmulPlan planMatmul(const Contraction &contraction,
                       const codegen::Target &target);
 
-/// What product number `index` of `plan` sees of an operand: a matrix, with
-/// these as rows and columns, per batch.
+/// The part of an operand that product number `index` of `plan` reads or
+/// writes: a matrix per batch, with the given runs as its rows and columns.
 View getMatrixOperand(const View &view, const MatmulPlan &plan, unsigned index,
                       const Run &row, const Run &column);
 
-/// Whether the library reads what post-op number `post` adds or multiplies by
-/// where it lies, beside C.
+/// Returns true if the library can read the operand of post-op number `post` in
+/// its present layout, given the layout of C.
 bool readsPost(const Contraction &contraction, const MatmulPlan &plan,
                unsigned post, const codegen::Target &target);
 
-/// `view`, whose dimensions are the letters `from`, in the order `to`.
+/// Reorders the dimensions of `view` from the letters `from` to the letters
+/// `to`.
 View permute(const View &view, llvm::StringRef from, llvm::StringRef to);
 
 /// A contraction computed in parts, one after the other: `count` parts that
-/// take `size` elements of the letter each, and then the rest.
+/// take `size` elements of the letter each, and then one part with the rest.
 struct ProductBlocks {
   char letter;
   int64_t size, count;
 };
 
-/// The blocks in which operand `copied`, which is read from where it lies into
-/// a dense buffer, takes least memory, down to what fits the target's caches.
-/// Returns none if the whole copy fits the caches, or if the products of blocks
-/// would be too small.
+/// Splits the contraction so that operand `copied`, which is copied part by
+/// part into a dense buffer, takes as little memory as possible; blocks need
+/// not be smaller than the target's caches. Returns none if the whole copy fits
+/// the caches, or if the products of blocks would be too small.
 std::optional<ProductBlocks> planBlocks(const Contraction &contraction,
                                         Operand copied,
                                         const codegen::Target &target);

@@ -6,9 +6,9 @@
 using namespace mlir;
 using namespace tp;
 
-/// Ops are near if at most this many contractions stand between them. The
-/// gradient of the queries of an attention and those of its keys and values
-/// are as near, and share the attention's weights.
+/// Ops are near if at most this many contractions are between them. The
+/// gradients of attention's queries and those of its keys and values are that
+/// near, so that they share the attention weights.
 static constexpr unsigned kNearby = 4;
 
 Distances::Distances(Block &block) {
@@ -16,7 +16,7 @@ Distances::Distances(Block &block) {
   for (Operation &op : block) {
     before[&op] = count;
     if (op.getNumRegions() != 0)
-      count += kNearby + 1; // a loop may take any time
+      count += kNearby + 1; // a loop may take any amount of time
     else if (isa<EinsumOp, AttentionOpInterface>(op))
       ++count;
   }

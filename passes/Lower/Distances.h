@@ -4,9 +4,9 @@
 /// \file Distances between the ops of a block, counted in contractions: other
 /// ops take little time compared with them.
 ///
-/// A value that waits for a far op holds memory all that time. So what a
-/// backward pass recomputes is neither shared with the forward pass nor fused
-/// into it.
+/// A value that waits for an op far away occupies memory all that time.
+/// Therefore values that a backward pass recomputes are neither shared with the
+/// forward pass nor fused into it.
 
 #ifndef TPOPT_PASSES_LOWER_DISTANCES_H
 #define TPOPT_PASSES_LOWER_DISTANCES_H
@@ -19,12 +19,12 @@ class Distances {
 public:
   explicit Distances(mlir::Block &block);
 
-  /// Whether at most a few contractions stand between two ops of the block, or
-  /// `second` comes before `first`.
+  /// Returns true if at most a few contractions are between two ops of the
+  /// block, or if `second` comes before `first`.
   bool isNear(mlir::Operation *first, mlir::Operation *second) const;
 
 private:
-  /// The number of contractions before each op.
+  /// The number of contractions that precede each op.
   llvm::DenseMap<mlir::Operation *, unsigned> before;
 };
 

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Tensors without elements: nothing computes, sends or carries them.
+// Removes all computation, communication and storage of tensors without
+// elements.
 
 #include "LegalizeForStep.h"
 
@@ -25,7 +26,7 @@ static Value makeSplat(OpBuilder &builder, Location loc, RankedTensorType type,
                             DenseElementsAttr::get(type, Attribute(element)));
 }
 
-/// Has all users take a constant instead.
+/// Replaces all uses of `value` by a constant.
 static void replaceEmpty(OpBuilder &builder, Value value) {
   if (value.use_empty())
     return;
@@ -35,8 +36,9 @@ static void replaceEmpty(OpBuilder &builder, Value value) {
                 builder.getZeroAttr(type.getElementType())));
 }
 
-/// What an op gives that has elements though an operand has none: as a rule,
-/// what the other operands say. Null if its parts have to be asked.
+/// The result of an op that has elements although an operand has none: usually
+/// it follows from the other operands. Null if the op has no such rule and has
+/// to be decomposed.
 static Value getWithoutEmpty(Operation *op) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
@@ -50,7 +52,7 @@ static Value getWithoutEmpty(Operation *op) {
       .Case([&](EinsumOp) {
         return makeSplat(builder, loc, type, builder.getZeroAttr(element));
       })
-      .Case([&](GatherOp) { // from nowhere
+      .Case([&](GatherOp) { // there is nothing to look up
         return makeSplat(builder, loc, type, builder.getZeroAttr(element));
       })
       .Case([&](PadOp pad) {
@@ -69,7 +71,7 @@ static Value getWithoutEmpty(Operation *op) {
       .Default(Value());
 }
 
-/// A launch without the parts that are empty.
+/// Rebuilds a launch without its empty parts.
 static void dropParts(CombinedOp op, LocalInfos &infos) {
   SmallVector<Value> inputs, results;
   SmallVector<Attribute> in, out;
@@ -95,7 +97,7 @@ static void dropParts(CombinedOp op, LocalInfos &infos) {
   infos[copy] = std::move(kept);
 }
 
-/// Loops and branches without what is empty of what they carry.
+/// Rebuilds a loop or a branch without the empty tensors that it carries.
 static void dropCarried(RegionFlowOpInterface op) {
   llvm::BitVector empty(op->getNumResults());
   for (OpResult result : op->getResults())
@@ -122,7 +124,7 @@ static void dropCarried(RegionFlowOpInterface op) {
     if (&from != op.getCondition()) // a condition yields only its i1
       block.getTerminator()->eraseOperands(empty);
     if (op.isLoop()) {
-      // Counters come before what is carried.
+      // Counters come before carried values.
       llvm::BitVector arguments(block.getNumArguments() - empty.size());
       for (unsigned i = 0; i < empty.size(); ++i)
         arguments.push_back(empty.test(i));

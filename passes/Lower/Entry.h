@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// From the signature of a function to that of a step.program.
+// Translates the signature of a function to that of a step.program.
 
 #ifndef TPOPT_PASSES_LOWER_ENTRY_H
 #define TPOPT_PASSES_LOWER_ENTRY_H
@@ -12,9 +12,9 @@
 
 namespace tp {
 
-/// Makes a program without steps at the insertion point. `getType` says what
-/// the program's inputs and outputs are of the function's arguments and
-/// results. Emits why an artifact cannot have such an entry.
+/// Creates a program without steps at the insertion point. `getType` maps the
+/// types of the function's arguments and results to those of the program's
+/// inputs and outputs. Emits an error if an artifact cannot have such an entry.
 mlir::FailureOr<step::ProgramOp>
 createEntry(mlir::OpBuilder &builder, mlir::func::FuncOp function,
             mlir::FlatSymbolRefAttr mesh,

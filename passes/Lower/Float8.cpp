@@ -1,12 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The 8-bit floats in terms of the bits of f32: no code generator has them.
+// Converts 8-bit floats by arithmetic on the bits of f32, since no code
+// generator supports them.
 //
-// f8E4M3FN and f8E5M2 differ in three numbers. Below the smallest normal number
-// they count in even steps, so such a number is an integer times the step; and
-// adding a number of which the step is the last bit leaves the count, rounded
-// as f32 rounds.
+// f8E4M3FN and f8E5M2 differ in three constants. Subnormal numbers are evenly
+// spaced: each is an integer times the spacing. To narrow to one, we add an f32
+// whose last bit is worth that spacing; the low bits of the sum are then the
+// integer, rounded as f32 rounds.
 
 #include "ScalarOps.h"
 
@@ -19,7 +20,7 @@ using namespace tp;
 
 namespace {
 
-/// Builds with i32, and i1 from comparisons.
+/// Builds arithmetic on i32, and on the i1 of comparisons.
 class Bits {
 public:
   Bits(OpBuilder &builder, Location loc, Type element)
@@ -50,7 +51,7 @@ public:
     Value sum =
         arith::AddFOp::create(builder, loc, cast(number, f32), real(step));
     Value small = add(cast(sum, i32), -int64_t(llvm::bit_cast<int32_t>(step)));
-    // To the nearest, of two the even one.
+    // Round to nearest, ties to even.
     int64_t dropped = 23 - mantissa;
     Value shifted = add(number, -(int64_t(127 - bias) << 23));
     Value odd = both(shiftRight(shifted, dropped), 1);
@@ -123,8 +124,8 @@ Value tp::widenFloat8(OpBuilder &builder, Location loc, Value value) {
   return Bits(builder, loc, value.getType()).widen(value);
 }
 
-/// An f64 as an f32 whose last bit says whether anything was dropped, so that
-/// rounding it again gives what rounding once would.
+/// Narrows f64 to f32, setting the last bit if anything was dropped. Rounding
+/// the result again then gives the same as rounding the f64 once.
 static Value roundToOdd(OpBuilder &builder, Location loc, Value value) {
   Type i64 = builder.getI64Type();
   auto integer = [&](int64_t number) -> Value {

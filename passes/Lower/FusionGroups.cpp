@@ -13,11 +13,12 @@ using namespace tp;
 using namespace tp::spmd;
 using namespace tp::codegen;
 
-/// LLVM takes time by the square of a kernel's length, and a GPU's kernel has
-/// room for some hundred arguments. Nobody's fused chain is as long.
+/// LLVM's time grows with the square of a kernel's length, and a GPU kernel has
+/// room for some hundred arguments. Fused chains of real models are shorter.
 static constexpr size_t kMostOps = 256;
 
-/// `height` bounds the expression, which is computed anew for every use.
+/// `height` bounds the size of the expression, since it is recomputed for every
+/// use.
 static bool isInline(Value value, unsigned height) {
   if (isa<BlockArgument>(value))
     return isCounter(value);
@@ -30,7 +31,8 @@ static bool isInline(Value value, unsigned height) {
     return true;
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return isInline(broadcast.getInput(), height - 1);
-  // Where a device's block begins, what a causal mask lets through.
+  // Cheap expressions compute, for example, where a device's block begins, or a
+  // causal mask.
   bool isCheap =
       shapeOf(value).empty() || isa<AddOp, SubOp, MulOp, CompareOp, AndOp, OrOp,
                                     NotOp, SelectOp, ConvertOp>(op);
@@ -49,7 +51,7 @@ bool tp::isViewOp(Operation *op) {
          (slice && getMotion(slice));
 }
 
-/// The operands of an op, and what its regions take from outside.
+/// The operands of an op, and the values that its regions capture.
 static SmallVector<Value> getInputs(Operation *op) {
   SmallVector<Value> inputs(op->getOperands());
   if (op->getNumRegions() == 0)
@@ -60,14 +62,14 @@ static SmallVector<Value> getInputs(Operation *op) {
   return inputs;
 }
 
-/// Whether `op` is computed element by element, or row by row.
+/// Returns true if `op` is computed element by element, or row by row.
 static bool isRowOp(Operation *op) {
   return isScalarOp(op) || isa<ReduceOp, GatherOp, DynamicSliceOp, AllSliceOp,
                                MaskOp, ToPartialOp>(op);
 }
 
-/// Whether `op` takes its first operand at the point it is computed at. Ops
-/// that move data take it from elsewhere and begin a unit.
+/// Returns true if `op` reads its first operand at the point at which it is
+/// computed. Ops that move data read it elsewhere, so they begin a unit.
 static bool readsAtPoint(Operation *op) {
   return isScalarOp(op) || isa<ReduceOp, MaskOp>(op);
 }
@@ -86,7 +88,7 @@ FusionGroups::FusionGroups(Block &block, const Target &target)
       SmallVector<Operation *> ops{&op};
       for (Operation *next : getEpilogue(einsum, target)) {
         if (unitOf.count(next))
-          break; // it follows another contraction, too
+          break; // it also follows another contraction
         ops.push_back(next);
       }
       add(ops, /*isRows=*/false, {});
@@ -119,7 +121,7 @@ void FusionGroups::add(ArrayRef<Operation *> ops, bool isRows,
 }
 
 void FusionGroups::addRowOp(Operation *op) {
-  // A reduction computes in the domain of its input.
+  // The domain of a reduction is the shape of its input.
   bool reduces = isa<ReduceOp>(op);
   ArrayRef<int64_t> shape =
       shapeOf(reduces ? op->getOperand(0) : op->getResult(0));
@@ -128,7 +130,7 @@ void FusionGroups::addRowOp(Operation *op) {
     for (Value operand : op->getOperands())
       if (std::optional<unsigned> unit = getProducer(operand))
         candidates.push_back(*unit);
-    // The latest producer first: its values are the freshest.
+    // Try the latest producer first: its values were computed last.
     llvm::sort(candidates, std::greater<unsigned>());
     for (unsigned unit : candidates) {
       ArrayRef<int64_t> domain = units[unit].domain;
@@ -162,8 +164,9 @@ bool FusionGroups::readsInPlace(unsigned unit, unsigned other) const {
   });
 }
 
-/// Whether a unit can be computed over `domain`: one that only copies takes
-/// halves of its rows, too, as rotary does.
+/// Returns true if a unit can be computed over `domain`. A unit that only
+/// copies can also be computed over halves of its rows, as in rotary
+/// embeddings.
 static bool fits(const Unit &unit, ArrayRef<int64_t> domain) {
   ArrayRef<int64_t> own = unit.domain;
   return own == domain ||
@@ -238,7 +241,7 @@ void FusionGroups::storeWhereMade(DynamicUpdateSliceOp op) {
       return;
     unit = its;
   }
-  // What is updated, and where, must be known before.
+  // The updated tensor and the position of the update must be known before.
   SmallVector<Value> before{op.getInput()};
   llvm::append_range(before, op.getStarts());
   for (Value value : before)
@@ -285,7 +288,7 @@ bool FusionGroups::canJoin(unsigned unit, Operation *op, Level level) const {
       return false;
     if (inside)
       continue;
-    // From outside, and not by a detour from inside.
+    // The operand must come from outside, and must not depend on the unit.
     if (std::optional<unsigned> producer = getProducer(operand))
       if (*producer == unit || reaches(*producer, unit))
         return false;
@@ -314,7 +317,7 @@ std::optional<FusionGroups::Level> FusionGroups::getLevel(unsigned unit,
     auto it = levels.find(op);
     return it == levels.end() ? std::nullopt : std::optional(it->second);
   }
-  // One value per row, at every point of the row.
+  // A value per row is available at every point of the row.
   auto broadcast = dyn_cast<BroadcastOp>(op);
   if (!broadcast)
     return std::nullopt;
@@ -342,7 +345,7 @@ llvm::SetVector<unsigned> FusionGroups::getOperandUnits(unsigned unit) const {
   for (Operation *op : units[unit].ops)
     for (Value input : getInputs(op)) {
       if (parts.contains(op) && input == op->getOperand(1))
-        continue; // its parts are made here, and need not be put together
+        continue; // its parts are computed here and need not be assembled
       if (std::optional<unsigned> producer = getProducer(input);
           producer && *producer != unit)
         result.insert(*producer);
@@ -363,7 +366,7 @@ bool FusionGroups::reaches(unsigned from, unsigned target) const {
 }
 
 SmallVector<unsigned> FusionGroups::getOrder() const {
-  // Depth first from each unit in program order puts operands first.
+  // Visiting the units depth-first in program order puts operands first.
   SmallVector<unsigned> order;
   llvm::BitVector done(units.size());
   struct Frame {

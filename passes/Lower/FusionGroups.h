@@ -5,22 +5,22 @@
 ///
 /// A unit is what becomes one step, or one row program: a chain of element-wise
 /// ops and row reductions over one domain. Softmax over the last dimension of
-/// [4, 16] is one unit of domain [4, 16]: its maximum and its sum have a value
-/// per row, and the subtraction and the division take these without their being
-/// written to memory. A unit is executed as a whole, so an op joins one only if
-/// it does not depend on the unit through something outside, and if the unit is
-/// near. Otherwise, what a backward pass computes from saved values would be
-/// stored from the forward pass on.
+/// [4, 16] is one unit with the domain [4, 16]: its maximum and its sum have a
+/// value per row, and the subtraction and the division use these values without
+/// writing them to memory. A unit is executed as a whole, so an op joins it
+/// only if the op does not depend on the unit through an op outside, and if the
+/// unit is near. Otherwise values that a backward pass computes from saved
+/// values would be stored from the forward pass on.
 ///
 /// An update of a part of a tensor, such as a KV cache, is stored by the row
-/// program that computes it, if there is one: rotary keys go into the cache
-/// without a buffer between. An update that follows another is stored by the
-/// same program, if it can be: that of the values.
+/// program that computes the update, if there is one: rotary keys go into the
+/// cache without a buffer in between. If possible, the same program also stores
+/// an update that follows, such as that of the cached values.
 ///
-/// Transposes, reshapes, slices and broadcasts are in no unit: they are views.
-/// Neither are constants of one value, iotas, the device's coordinates, a
-/// loop's counter and simple arithmetic on these, such as a causal mask: row
-/// programs make them anew where they need them.
+/// Transposes, reshapes, slices and broadcasts are in no unit, since they are
+/// views. Constants with one value, iotas, the device's coordinates, a loop's
+/// counter and simple arithmetic on these, such as a causal mask, are in no
+/// unit either: row programs recompute them where they need them.
 ///
 /// A loop or a branch is a unit; its blocks have units of their own.
 
@@ -35,14 +35,14 @@
 
 namespace tp {
 
-/// Whether a value is made in row programs wherever it is used.
+/// Returns true if row programs recompute a value wherever they use it.
 bool isInline(mlir::Value value);
-/// Whether an op only says how to read its operand.
+/// Returns true if an op only describes how to read its operand.
 bool isViewOp(mlir::Operation *op);
 
 struct Unit {
   llvm::SmallVector<mlir::Operation *> ops; ///< In program order.
-  /// Of a row program; empty for all others.
+  /// The domain of a row program; empty for other units.
   llvm::SmallVector<int64_t> domain;
   bool isRows = false;
 };
@@ -51,21 +51,21 @@ class FusionGroups {
 public:
   FusionGroups(mlir::Block &block, const codegen::Target &target);
 
-  /// In an order in which operands come first, as near to the program's as
-  /// that allows.
+  /// Returns the units in an order in which operands come first, and which is
+  /// otherwise as near to program order as possible.
   llvm::SmallVector<unsigned> getOrder() const;
   const Unit &get(unsigned index) const { return units[index]; }
 
-  /// How a row program sees a value: at every point, or once per row. None if
-  /// the value is not made in the unit.
+  /// How a row program computes a value: at every point, or once per row. None
+  /// if the value is not computed in the unit.
   enum class Level { Point, Row };
   std::optional<Level> getLevel(unsigned unit, mlir::Value value) const;
 
-  /// Whether something outside the unit needs the value in memory.
+  /// Returns true if an op outside the unit needs the value in memory.
   bool escapes(unsigned unit, mlir::Value value) const;
 
-  /// The parts of an update, if the row program that has it makes them; else
-  /// the whole, which is in memory.
+  /// Returns the parts of an update, if the row program that stores it computes
+  /// them; otherwise the whole update, which is in memory.
   llvm::SmallVector<UpdatePart> getParts(DynamicUpdateSliceOp op) const;
 
 private:
@@ -73,19 +73,21 @@ private:
   void add(llvm::ArrayRef<mlir::Operation *> ops, bool isRows,
            llvm::ArrayRef<int64_t> domain);
   bool canJoin(unsigned unit, mlir::Operation *op, Level level) const;
-  /// Makes `other` part of `unit`, if nothing stands between them.
+  /// Makes `other` part of `unit`, if canMerge allows it.
   void merge(unsigned unit, unsigned other);
   bool canMerge(unsigned unit, unsigned other) const;
-  /// Whether `unit` takes what `other` makes at the point it makes it.
+  /// Returns true if `unit` uses each value that `other` computes only at the
+  /// point at which `other` computes it.
   bool readsInPlace(unsigned unit, unsigned other) const;
   void mergeParts(ConcatOp op);
   void storeWhereMade(DynamicUpdateSliceOp op);
   void storeTogether(DynamicUpdateSliceOp op);
   void move(mlir::Operation *op, unsigned unit);
-  /// Has `unit` take the concatenations behind `value` that only it reads: it
-  /// knows their parts.
+  /// Moves to `unit` the concatenations from which `value` is derived and which
+  /// only `unit` reads: they need not be stored, since `unit` knows their
+  /// parts.
   void moveUnread(mlir::Value value, unsigned unit);
-  /// The units that make what a value is a view of.
+  /// The unit that computes the value that `value` is a view of.
   std::optional<unsigned> getProducer(mlir::Value value) const;
   llvm::SetVector<unsigned> getOperandUnits(unsigned unit) const;
   bool reaches(unsigned from, unsigned target) const;
@@ -95,7 +97,7 @@ private:
   llvm::SmallVector<Unit> units;
   llvm::DenseMap<mlir::Operation *, unsigned> unitOf;
   llvm::DenseMap<mlir::Operation *, Level> levels;
-  /// Of updates that are stored where they are made.
+  /// The parts of updates that are stored by the units that compute them.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<UpdatePart>> parts;
 };
 

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Scatters and sorts: ops whose elements go where their values say. A step
-// takes them in one form each, to which tensors of any rank are reshaped.
+// Lowers scatters and sorts, ops in which values determine where elements go. A
+// step supports one form of each, to which tensors of any rank are reshaped.
 
 #include "Lowering.h"
 
@@ -17,7 +17,8 @@ static int64_t getProduct(ArrayRef<int64_t> sizes) {
   return ShapedType::getNumElements(sizes);
 }
 
-/// Batches, dimensions before the axis, indices, dimensions behind it.
+/// Reshapes to batches, dimensions before the axis, indices, dimensions after
+/// the axis.
 void ProgramLowering::lowerScatter(ScatterOp op) {
   View to = getOwn(op.getInput(), op.getResult(), op);
   View updates = getView(op.getUpdates()), indices = getView(op.getIndices());
@@ -36,8 +37,8 @@ void ProgramLowering::lowerScatter(ScatterOp op) {
   views[op.getResult()] = to;
 }
 
-/// One step, or for long rows on a target that sorts by kernels, one for parts
-/// of them and others that merge these.
+/// Uses one step; for long rows on a target that sorts with kernels, it uses
+/// one step that sorts parts of them and others that merge the parts.
 std::pair<Value, Value>
 ProgramLowering::sortRows(const View &source, int64_t kept, bool descending) {
   int64_t rows = source.shape[0], columns = source.shape[1];
@@ -87,7 +88,7 @@ void ProgramLowering::lowerSort(Value input, int64_t dim, bool descending,
   int64_t columns = rows.shape.back();
   int64_t count = getProduct(ArrayRef(rows.shape).drop_back());
   int64_t kept = cast<RankedTensorType>(values.getType()).getDimSize(dim);
-  rows.shape.back() = kept; // of the results
+  rows.shape.back() = kept; // the shape of the results
   View source = getReshaped(view.transpose(toLast), {count, columns}, op);
   auto [sorted, places] = sortRows(source, kept, descending);
   for (auto [result, buffer] :

@@ -16,19 +16,19 @@ using namespace tp::codegen;
 
 namespace {
 
-/// A contraction of an activation [.., k..] with a weight [k.., n..] or
-/// [n.., k..] into [.., n..], and a bias [n..] behind it.
+/// A contraction of an activation [.., k..] with a weight, which is [k.., n..]
+/// or [n.., k..], into [.., n..], optionally followed by adding a bias [n..].
 struct Product {
   EinsumOp op;
-  BlockArgument weight, bias;  ///< No bias: null.
-  AddOp sum;                   ///< With the bias, if there is one.
-  SmallVector<int64_t> summed; ///< Dimensions of the activation, as the
-                               ///< weight has them.
+  BlockArgument weight, bias;  ///< The bias is null if there is none.
+  AddOp sum;                   ///< Adds the bias, if there is one.
+  SmallVector<int64_t> summed; ///< Dimensions of the activation, in the
+                               ///< order that the weight has them in.
   bool isSummedFirst;          ///< In the weight.
   int64_t columns;             ///< Elements of n..
 
   Value getResult() { return bias ? sum.getResult() : op.getResult(); }
-  /// What products have in common that may be one.
+  /// Products that may be joined have the same key.
   auto getKey() {
     return std::make_tuple(op.getLhs().getAsOpaquePointer(),
                            typeOf(op.getRhs()).getElementType(),
@@ -37,7 +37,7 @@ struct Product {
   }
 };
 
-/// Products that may be one in their function.
+/// Products of one function that may be joined.
 struct Group {
   SmallVector<Product> products;
   SmallVector<StringAttr> names; ///< Of weights, then of biases.
@@ -52,7 +52,8 @@ struct Group {
 
 } // namespace
 
-/// An input with one reader that no op overwrites; null if `value` is none.
+/// Returns the parameter that `value` is, if it has one reader and no op
+/// overwrites it; otherwise null.
 static BlockArgument getWeight(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || !argument.hasOneUse())
@@ -76,8 +77,8 @@ static BlockArgument getBias(AddOp sum, Value value, int64_t rank) {
              : BlockArgument();
 }
 
-/// Whether every user can read a slice of a wider result. The caller and
-/// collectives need it dense.
+/// Returns true if every user can read a slice of a wider result. The caller
+/// and collectives need a dense result.
 static bool isReadInside(Value result) {
   return llvm::none_of(result.getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
@@ -127,7 +128,7 @@ static std::optional<Product> findProduct(EinsumOp op, const Target &target) {
   return product;
 }
 
-/// The groups of a function by the name of each input in them.
+/// Maps the name of each input to its group in one function.
 using GroupsByName = llvm::DenseMap<StringAttr, Group *>;
 
 static SmallVector<std::unique_ptr<Group>> findGroups(func::FuncOp function,
@@ -161,8 +162,8 @@ static SmallVector<std::unique_ptr<Group>> findGroups(func::FuncOp function,
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// `inputs`, reshaped to `shapes` and put together along `dim`, without moving
-/// anything.
+/// Concatenates `inputs`, reshaped to `shapes`, along `dim` without moving
+/// data.
 static Value bundle(OpBuilder &builder, Location loc, ValueRange inputs,
                     ArrayRef<SmallVector<int64_t>> shapes, int64_t dim,
                     int64_t rows, Bundles &bundles) {
@@ -271,7 +272,7 @@ Bundles tp::joinProducts(ArrayRef<func::FuncOp> functions,
       for (StringAttr name : group->names)
         names[name] = group.get();
   }
-  // Whether each entry that takes one of the inputs has the same group.
+  // Returns true if each entry that takes one of the inputs has the same group.
   auto isEverywhere = [&](Group &group) {
     return llvm::all_of(byName, [&](GroupsByName &names) {
       return llvm::all_of(group.names, [&](StringAttr name) {

@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Products of one activation with several weights as one product.
+/// \file Joins products of one activation with several weights into one
+/// product.
 ///
-///     %q = einsum "bsd,dhk->bshk" %x, %wq       %w = concat %wq, %wk
-///     %k = einsum "bsd,dhk->bshk" %x, %wk  ->   %y = einsum "bsd,dn->bsn" %x,
-///     %w
-///                                               %q, %k = slices of %y
+///   %q = einsum "bsd,dhk->bshk" %x, %wq     %w = concat %wq, %wk
+///   %k = einsum "bsd,dhk->bshk" %x, %wk ->  %y = einsum "bsd,dn->bsn" %x, %w
+///                                           %q, %k = slices of %y
 ///
 /// One product launches one kernel and reads the activation once. The weights
 /// stay separate inputs. The concatenation moves no data: it becomes a

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Joins consecutive, independent row programs into one kernel: the rotation of
-// queries with that of keys and its store to the cache. They must share an
-// operand that a step has computed, and at least one must store part of an
-// input, such as a cache. Joining others would keep their buffers alive for
-// longer, and a training step has many of those.
+// Joins consecutive, independent row programs into one kernel: for example, the
+// rotation of queries with that of keys, which is stored into the cache. They
+// must share an operand that a step has computed, and at least one must store a
+// part of an input, such as a cache. Joining others would keep their buffers
+// live for longer, and a training step has many of those.
 
 #include "Lowering.h"
 
@@ -27,7 +27,7 @@ private:
   bool fits(step::RowsOp rows) const;
   void join();
 
-  SmallVector<step::RowsOp> parts; ///< Nothing but buffers stands between.
+  SmallVector<step::RowsOp> parts; ///< Only buffer ops are between them.
 };
 
 } // namespace
@@ -36,7 +36,7 @@ static size_t countOps(step::RowsOp rows) {
   return rows.getBody().front().getOperations().size();
 }
 
-/// Whether both read a buffer that a step before them has written.
+/// Returns true if both read a buffer that an earlier step has written.
 static bool readSame(step::RowsOp a, step::RowsOp b) {
   return llvm::any_of(a.getReads(), [&](Value read) {
     Value root = step::getRoot(read);
@@ -47,7 +47,7 @@ static bool readSame(step::RowsOp a, step::RowsOp b) {
   });
 }
 
-/// Whether it stores elements of an input at computed indices.
+/// Returns true if `rows` stores elements of an input at computed indices.
 static bool storesPart(step::RowsOp rows) {
   auto isPart = [&](step::StoreOp store) {
     if (store.getIndices().empty())
@@ -80,7 +80,8 @@ bool RowJoiner::fits(step::RowsOp rows) const {
          });
 }
 
-/// Each buffer is one operand of the whole, whoever uses it.
+/// Each buffer becomes one operand of the step.together, however many parts use
+/// it.
 void RowJoiner::join() {
   if (parts.size() > 1) {
     OpBuilder builder(parts.back());

@@ -26,8 +26,8 @@ static RankedTensorType withElement(Value like, Type element) {
 // Encodings and manual regions
 //===----------------------------------------------------------------------===//
 
-/// Remembers what `op`'s encodings, or the shardings of a collective in a
-/// manual region, say about it, if it needs them later.
+/// Records the information in the encodings of `op`, or in the shardings of a
+/// collective in a manual region, if lowering needs it later.
 static LogicalResult remember(Operation *op, const Mesh *mesh,
                               LocalInfos &infos) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
@@ -88,12 +88,12 @@ static void decomposeAll(Block &block,
     Operation *before = op->getPrevNode();
     SmallVector<Value> values = op.decompose(builder);
     replace(op, values);
-    // What it is made of may be made of something, too.
+    // The ops that replace it may need to be decomposed in turn.
     it = before ? std::next(before->getIterator()) : block.begin();
   }
 }
 
-/// Fill is written around the input once, whatever windows read of it.
+/// Pads the input with the fill value once, however often windows read it.
 static void fillAround(WindowOp op) {
   if (!op.getFill())
     return;
@@ -114,7 +114,8 @@ static void fillAround(WindowOp op) {
   op.setLow(low);
 }
 
-/// Whether only row programs read a view, perhaps by way of other views.
+/// Returns true if only row programs read a view, directly or through other
+/// views.
 static bool isReadByRows(Operation *view) {
   return llvm::all_of(view->getUsers(), [](Operation *user) {
     return isViewOp(user) ? isReadByRows(user)
@@ -122,8 +123,9 @@ static bool isReadByRows(Operation *view) {
   });
 }
 
-/// Widening a value before it is sliced or spread would write it to memory;
-/// behind, it is done where elements are read.
+/// Moves a widening conversion to after the view, so that row programs widen
+/// elements as they read them. Before the view, the widened value would be
+/// written to memory.
 static void widenBehindView(Operation *view) {
   auto convert = view->getOperand(0).getDefiningOp<ConvertOp>();
   if (!convert || !isReadByRows(view))
@@ -144,7 +146,8 @@ static void widenBehindView(Operation *view) {
   result.setType(withElement(result, from));
 }
 
-/// Parts are narrowed where they are computed, and not once more behind.
+/// Moves a narrowing conversion from after a concatenation to its parts, where
+/// it is fused with their computation.
 static void narrowParts(ConcatOp concat) {
   auto convert = concat->hasOneUse()
                      ? dyn_cast<ConvertOp>(*concat->getUsers().begin())
@@ -160,7 +163,8 @@ static void narrowParts(ConcatOp concat) {
   replace(convert, concat->getResults());
 }
 
-/// What a loop carries unchanged is taken from outside.
+/// Replaces values that a loop carries unchanged by their initial values
+/// outside.
 static void freeInvariants(Operation *op) {
   auto loop = dyn_cast<RegionFlowOpInterface>(op);
   if (!loop || !loop.isLoop())
@@ -184,8 +188,7 @@ static Value convertTo(OpBuilder &builder, Value value, Type element) {
                            value);
 }
 
-/// Has `op` take those of its operands, and give those of its results, in 32
-/// bits.
+/// Makes `op` compute with 32 bits for the given operands and results.
 static void computeWide(Operation *op, ArrayRef<unsigned> operands,
                         ArrayRef<unsigned> results) {
   OpBuilder builder(op);
@@ -206,8 +209,8 @@ static void computeWide(Operation *op, ArrayRef<unsigned> operands,
   }
 }
 
-/// Brings ops that the runtime computes to types that it computes in. Sums are
-/// rounded once.
+/// Converts the operands and results of ops that the runtime executes to types
+/// that it supports. Sums are rounded only once.
 static void widenForRuntime(Operation *op, const Target &target) {
   auto isBelow = [](Value value, unsigned width) {
     Type element = typeOf(value).getElementType();
@@ -230,8 +233,8 @@ static void widenForRuntime(Operation *op, const Target &target) {
   }
 }
 
-/// Moves the layouts of all tensors from their types to `infos`: then all of
-/// `function` is written for one device, as the bodies of manual regions are.
+/// Moves the shardings of all tensors from their types to `infos`. Then all of
+/// `function` is written for one device, like the bodies of manual regions.
 static LogicalResult takeEncodings(func::FuncOp function, const Mesh *mesh,
                                    LocalInfos &infos) {
   if (function
@@ -274,8 +277,8 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
   dropEmpty(function, infos);
   function.walk([](Operation *op) { freeInvariants(op); });
 
-  // Inner blocks first. They are collected each time: a dead branch or loop
-  // goes with its blocks.
+  // Visit inner blocks first. The blocks are collected each time, since a
+  // change may erase a dead branch or loop with its blocks.
   auto forEach = [&](auto change) {
     SmallVector<Block *> blocks;
     function.walk([&](Block *block) { blocks.push_back(block); });
@@ -302,7 +305,8 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
          llvm::make_early_inc_range(block.getOps<AttentionOpInterface>()))
       prepareAttention(op, target);
   });
-  // Twice: what decompositions have in common may end an epilogue early.
+  // Run this twice: sharing equal values of decompositions gives them more
+  // uses, which may end an epilogue early.
   for (int round = 0; round < 2; ++round) {
     shareEqual(function);
     decomposeBlocks();

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A function made ready for lowering: plain tensor types, and only ops
-/// that have a form of their own in steps.
+/// \file Prepares a function for lowering: afterwards it has plain tensor
+/// types, and only ops that lower directly to steps.
 
 #ifndef TPOPT_PASSES_LOWER_LEGALIZEFORSTEP_H
 #define TPOPT_PASSES_LOWER_LEGALIZEFORSTEP_H
@@ -15,55 +15,61 @@
 
 namespace tp {
 
-/// What the types' encodings said about an op, or one part of it.
+/// Information about an op, or about one part of it, that the types' encodings
+/// held.
 struct LocalInfo {
-  ReshardStep step;        ///< Of a collective.
-  TensorSharding sharding; ///< Of the input.
+  ReshardStep step;        ///< For collectives.
+  TensorSharding sharding; ///< The input's sharding.
   llvm::SmallVector<int64_t> global;
 };
 using LocalInfos =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<LocalInfo, 1>>;
 
-/// Whether a value is a tensor without elements.
+/// Returns true if a value is a tensor without elements.
 bool isEmpty(mlir::Value value);
 
-/// Leaves nothing in a function that computes, sends or carries such values,
-/// but for constants and what the function itself takes and returns. What is
-/// erased is forgotten in `infos`.
+/// Removes all ops that compute, send or carry empty tensors from a function,
+/// except for constants and the function's own arguments and results. The
+/// entries of erased ops are removed from `infos`.
 void dropEmpty(mlir::func::FuncOp function, LocalInfos &infos);
 
-/// Takes the encodings off, inlines manual regions, decomposes, and brings
+/// Removes the encodings, inlines manual regions, decomposes ops, and brings
 /// reductions and contractions into their basic forms: a reduction is over the
-/// last dimension, a contraction's letters are in the result or in both
-/// operands. `mesh` is null if the function has none. Fails, with an error,
-/// where the function is not local.
+/// last dimension, and each letter of a contraction is in the result or in both
+/// operands. `mesh` is null if the function has none. Fails with an error if
+/// the function is not local.
 mlir::FailureOr<LocalInfos> legalizeForStep(mlir::func::FuncOp function,
                                             const Mesh *mesh,
                                             const codegen::Target &target);
 
-/// Attention over a whole sequence, or a gradient of it, as that over blocks.
+/// Rewrites attention over a whole sequence, or a gradient of attention, as
+/// attention over blocks of queries.
 void splitCausalAttention(AttentionOpInterface op);
-/// Whether attention, or a gradient of it, stays whole and becomes a step.
+/// Returns true if attention, or a gradient of it, is not decomposed but
+/// becomes a step of its own.
 bool hasAttentionKernel(AttentionOpInterface op, const codegen::Target &target);
-/// Brings it into the form that its kernels take, or into blocks for a
-/// target that has none. Remarks where kernels that there are do not fit.
+/// Brings attention into the form that the target's kernels take, or splits it
+/// into blocks if the target has no kernels. Emits a remark if the target has
+/// kernels that cannot compute `op`.
 void prepareAttention(AttentionOpInterface op, const codegen::Target &target);
 
-/// Replaces spmd.block and spmd.assemble by dynamic slices where their blocks
-/// are not aligned as buffers are.
+/// Replaces spmd.block and spmd.assemble by dynamic slices if their blocks do
+/// not have the alignment that buffers need.
 void copyUnalignedBlocks(mlir::Block &block);
 
-/// Where a dynamic slice begins that moves evenly from turn to turn of a loop.
+/// The start of a dynamic slice that moves by a constant amount per iteration
+/// of a loop.
 struct Motion {
   spmd::RegionFlowOpInterface loop;
-  llvm::SmallVector<int64_t> starts; ///< In the first turn.
-  llvm::SmallVector<int64_t> moves;  ///< From each turn to the next.
+  llvm::SmallVector<int64_t> starts; ///< In the first iteration.
+  llvm::SmallVector<int64_t> moves;  ///< Per iteration.
 };
 
-/// Makes slices of the dynamic ones of a block that begin at known places, and
-/// finds those that move evenly, so that `getMotion` knows them.
+/// Replaces the dynamic slices of a block that begin at known positions by
+/// static ones, and finds those that move by a constant amount per iteration;
+/// `getMotion` returns their motions.
 void findMotions(mlir::Block &block);
-/// None if a slice begins where only the run can say.
+/// None if the start of the slice is only known at run time.
 std::optional<Motion> getMotion(DynamicSliceOp op);
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Programs, memory, and the order of units.
+// Creates programs, allocates memory, and lowers units in order.
 
 #include "Lowering.h"
 
@@ -78,7 +78,8 @@ uint64_t ProgramLowering::getLoopNumber(Operation *loop) {
   return number;
 }
 
-/// One copy for each index of the shortest dimension: false if those were many.
+/// Copies once per index of the shortest dimension. Returns false if that would
+/// take too many copies.
 bool ProgramLowering::copyInParts(const View &from, const View &to,
                                   Operation *op) {
   constexpr int64_t kMostParts = 16;
@@ -95,7 +96,8 @@ bool ProgramLowering::copyInParts(const View &from, const View &to,
 }
 
 void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
-  // As few dimensions as strides allow: tables have room for eight.
+  // Merge as many dimensions as strides allow, since tables have room for
+  // eight.
   View source = from, destination = to;
   size_t count = 0;
   for (size_t i = 0; i < from.shape.size(); ++i) {
@@ -175,7 +177,7 @@ View ProgramLowering::getReshaped(const View &view, ArrayRef<int64_t> shape,
   return *getDense(view, op).reshape(shape);
 }
 
-/// The windows, of which all elements are the input's.
+/// The view of a window op whose elements are all from the input.
 static View lowerWindow(const View &input, WindowOp op) {
   SmallVector<int64_t> starts;
   for (int64_t low : op.getLow())
@@ -219,8 +221,9 @@ View ProgramLowering::getView(Value value) {
   return view;
 }
 
-/// Whether `user` reads nothing but the elements that `op` overwrites, each of
-/// them for what is written there: the rows of a window that stay as they are.
+/// Returns true if `user` reads only elements that `op` overwrites, and uses
+/// each of them only to compute what is written in its place, as for rows of a
+/// window that do not change.
 static bool readsForUpdate(Operation *user, Operation *op) {
   auto update = dyn_cast<DynamicUpdateSliceOp>(op);
   auto written =
@@ -231,12 +234,13 @@ static bool readsForUpdate(Operation *user, Operation *op) {
     return false;
   if (auto slice = dyn_cast<DynamicSliceOp>(user))
     return !isViewOp(slice) && slice.getStarts() == update.getStarts();
-  auto slice = dyn_cast<SliceOp>(user); // the window is all there is
+  auto slice = dyn_cast<SliceOp>(user); // the window is the whole tensor
   return slice && slice.getInput().getType() == slice.getType();
 }
 
 bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
-  // In an inner loop, the next turn would read it again.
+  // The memory must belong to the same block: in a loop, the next iteration
+  // would read it again.
   auto reads = llvm::make_filter_range(value.getUsers(), [&](Operation *user) {
     return !readsForUpdate(user, op);
   });
@@ -246,10 +250,10 @@ bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Region *region = argument.getOwner()->getParent();
     if (auto loop = dyn_cast<RegionFlowOpInterface>(region->getParentOp()))
-      return region != loop.getCondition(); // which only looks
+      return region != loop.getCondition(); // the condition only reads
     return bool(function.getArgAttr(argument.getArgNumber(), kDonatedAttr));
   }
-  // The memory of a value that is no view is its own.
+  // A value that is not a view has its own memory.
   Operation *producer = value.getDefiningOp();
   if (isa<DynamicUpdateSliceOp>(producer))
     return !outputStorage.count(value);
@@ -258,8 +262,8 @@ bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
          getView(value).isRoot();
 }
 
-/// Whether all that reads `value`'s memory has its steps, but for the ops of
-/// `except`, which read no more than the value itself.
+/// Returns true if all ops that read `value`'s memory have been lowered. Ops of
+/// `except` do not count if they read `value` itself, not a view of it.
 bool ProgramLowering::hasBeenRead(Value value, const Unit &except) {
   Block *block = &function.getBody().front();
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
@@ -280,7 +284,7 @@ Value ProgramLowering::getDonated(Value value, const Unit &except) {
   View view = getView(argument);
   if (!view.isRoot())
     return {};
-  // What was computed in the argument's memory is read there, too.
+  // Values computed in the argument's memory must have been read as well.
   for (auto &[other, place] : views)
     if (place.root == view.root && other != argument &&
         !hasBeenRead(other, place.isRoot() ? except : Unit()))
@@ -315,7 +319,7 @@ void ProgramLowering::lowerUnit(const FusionGroups &graph, unsigned index) {
     return lowerCollective(collective);
   if (auto shift = dyn_cast<ShiftOp>(op))
     return lowerShift(shift);
-  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op)) // as a whole
+  if (auto update = dyn_cast<DynamicUpdateSliceOp>(op)) // the whole tensor
     return copy(getView(update.getUpdate()), getUpdated(update), update);
   if (auto concat = dyn_cast<ConcatOp>(op))
     return lowerConcat(concat);
@@ -381,8 +385,8 @@ void ProgramLowering::lowerResults() {
   loc = end->getLoc();
   Block &body = program.getBody().front();
   unsigned numInputs = function.getNumArguments(), next = numInputs;
-  // Aliased inputs are overwritten last, when nothing reads them any more but
-  // other results, which are set aside.
+  // Write aliased inputs last, when only other results still read them; those
+  // results are copied to new buffers first.
   std::vector<std::pair<View, View>> late;
   for (auto [value, alias] : llvm::zip(end->getOperands(), aliases)) {
     if (isEmpty(value)) { // there is nothing to copy
@@ -411,7 +415,8 @@ void ProgramLowering::lowerResults() {
     copy(view, storage, end);
 }
 
-/// Ops of other dialects may have results that are no tensors.
+/// Checks that all values are supported tensors. Ops of other dialects may have
+/// other results.
 LogicalResult ProgramLowering::verifyValues() {
   auto result = function.walk([&](Operation *op) {
     for (Type type : op->getResultTypes()) {
@@ -480,7 +485,7 @@ struct LowerToStep : tp::impl::LowerToStepPassBase<LowerToStep> {
          llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function.isExternal())
         continue;
-      // A certificate is not run.
+      // The function's global form is kept for verification only.
       if (function->hasAttr(kLocalFormAttr)) {
         function.erase();
         continue;

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file One function on its way to a step.program.
+/// \file Lowers one function to a step.program.
 ///
-/// The values of a prepared function are memory (`View`), or are made in row
-/// programs. Units are lowered one after the other: each asks for the views of
-/// its operands and says where its results lie.
+/// Each value of a prepared function is either in memory (`View`), or computed
+/// in row programs. Units are lowered one after the other: each asks for the
+/// views of its operands and records the views of its results.
 
 #ifndef TPOPT_PASSES_LOWER_LOWERING_H
 #define TPOPT_PASSES_LOWER_LOWERING_H
@@ -29,8 +29,8 @@ public:
 
   /// Makes the function legal for the target. Fails with an error.
   mlir::LogicalResult prepare();
-  /// Creates the program of the prepared function, beside it. Fails with an
-  /// error.
+  /// Creates the program of the prepared function, next to the function. Fails
+  /// with an error.
   mlir::LogicalResult lower(const Bundles &bundles);
 
 private:
@@ -48,23 +48,23 @@ private:
 
   // LowerToStep.cpp: memory.
   View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
-  /// Where a result of the function is to lie, if that is free by now, else a
-  /// new buffer.
+  /// The memory of the function's result that `value` becomes, if that memory
+  /// is free by now; otherwise a new buffer.
   View allocateFor(mlir::Value value);
-  /// The same, or its part of the tensor that it is only put together into, by
-  /// tp.concat or spmd.assemble.
+  /// The same for a value whose only use is to become part of a tensor, by
+  /// tp.concat or spmd.assemble: then the view of its part of that tensor.
   View allocatePart(mlir::Value value);
-  /// The memory of the argument that is donated to `value`, if it may be
-  /// written by then: whoever reads it, or what was computed in it, has read,
-  /// but for the ops of `except`, which read an element only where they write
-  /// it. Null if not.
+  /// The memory of the argument that is donated to `value`, or null if it may
+  /// not be written yet. It may be written when all ops that read the argument,
+  /// or values computed in its memory, have been lowered. Ops of `except` do
+  /// not count, since they read an element only where they write it.
   mlir::Value getDonated(mlir::Value value, const Unit &except);
   bool hasBeenRead(mlir::Value value, const Unit &except);
-  /// The memory of `input`, if `op` may overwrite it, else a copy for the
-  /// result.
+  /// The memory of `input`, if `op` may overwrite it; otherwise a copy for
+  /// `result`.
   View getOwn(mlir::Value input, mlir::Value result, mlir::Operation *op);
   mlir::Value getBuffer(const View &view);
-  /// What a step at the insertion point calls the loop.
+  /// The number by which a step at the insertion point refers to the loop.
   uint64_t getLoopNumber(mlir::Operation *loop);
   View getView(mlir::Value value);
   View getReshaped(const View &view, llvm::ArrayRef<int64_t> shape,
@@ -74,29 +74,30 @@ private:
   bool copyInParts(const View &from, const View &to, mlir::Operation *op);
   void copy(const View &from, const View &to, mlir::Operation *op);
   void fill(const View &to, mlir::TypedAttr value, mlir::Operation *op);
-  /// Whether the only use of `value`'s memory is `op`, so that it may write
-  /// there.
+  /// Returns true if `op` is the only user of `value`'s memory, so that it may
+  /// write there.
   bool mayOverwrite(mlir::Value value, mlir::Operation *op);
 
   // RowPrograms.cpp
   void lowerRows(const FusionGroups &graph, unsigned index);
   View materialize(mlir::Value inlineValue);
   void materialize(mlir::Value inlineValue, const View &to);
-  /// As row programs, what the runtime does not execute.
+  /// Do with row programs what the runtime does not execute.
   void copyByRows(const View &from, const View &to);
   void fillByRows(const View &to, mlir::TypedAttr value);
   View lowerSlice(DynamicSliceOp op);
-  /// The memory of a tensor that is updated, with what it held before.
+  /// The memory of a tensor that is updated, which holds the tensor's old
+  /// content.
   View getUpdated(DynamicUpdateSliceOp op);
-  /// Whether a scalar lies in low .. high, as an i1 in memory.
+  /// An i1 in memory that is true if a scalar is in low .. high.
   View compareScalar(mlir::Value scalar, int64_t low, int64_t high);
 
   // Indexed.cpp
   void lowerScatter(ScatterOp op);
   void lowerSort(mlir::Value input, int64_t dim, bool descending,
                  mlir::Value values, mlir::Value indices);
-  /// The first `kept` of each row of [rows, columns] in order, and their
-  /// places.
+  /// Sorts each row of [rows, columns]. Returns the first `kept` elements of
+  /// each, and their indices in the row.
   std::pair<mlir::Value, mlir::Value> sortRows(const View &source, int64_t kept,
                                                bool descending);
 
@@ -105,20 +106,20 @@ private:
   void lowerWhile(WhileOp op);
   void lowerCase(CaseOp op);
   bool isTooDeep(mlir::Operation *op);
-  /// Memory for what a loop carries, with the initial values; none for what is
-  /// the same in all turns.
+  /// Memory for the values that a loop carries, filled with the initial values.
+  /// Values that are the same in all iterations get none.
   llvm::SmallVector<View> makeCarried(mlir::Operation *op,
                                       mlir::ValueRange inits, YieldOp yield);
-  /// Lowers a block in `region`, with its arguments lying in `arguments`; what
-  /// it yields goes into `results`.
+  /// Lowers a block into `region`. The memory of its arguments is given by
+  /// `views`; the values that it yields are stored into `results`.
   void lowerRegion(mlir::Region &region, mlir::Block &block,
                    mlir::ValueRange arguments, llvm::ArrayRef<View> views,
                    llvm::ArrayRef<View> results);
   void storeYielded(YieldOp yield, llvm::ArrayRef<View> results);
 
   // Movement.cpp
-  /// The memory of a tensor that is put together. Its parts may be written
-  /// before it is lowered.
+  /// The memory of a tensor that is assembled from parts. The parts may be
+  /// written before the op that assembles them is lowered.
   View getAssembled(mlir::Value result);
   View getPart(ConcatOp op, unsigned index);
   View getPart(spmd::AssembleOp op, unsigned index);
@@ -130,8 +131,8 @@ private:
 
   // Contraction.cpp
   void lowerContraction(const Unit &unit);
-  /// What a post-op adds, in memory as the target's library takes it where it
-  /// multiplies such factors.
+  /// The operand of a post-op, in memory and with a layout that the target's
+  /// library accepts when it multiplies factors of this type.
   View getPostOperand(View view, codegen::PostOpPattern::Operand kind,
                       mlir::Type factor, mlir::Operation *op);
   View copyPostOperand(const View &view, llvm::ArrayRef<int64_t> repeated,
@@ -144,7 +145,8 @@ private:
   template <typename StepOp, typename OpT> void lowerAttentionGradient(OpT op);
   mlir::Value getOptionalBuffer(mlir::Value value);
   View getFeatures(mlir::Value value, mlir::Operation *op);
-  /// Lowers something in several ways, of which the runtime takes one.
+  /// Lowers an op in several alternative ways, one of which the runtime
+  /// chooses.
   void chooseBetween(size_t ways, llvm::function_ref<void(size_t)> lower);
   void combineParts(const View &partial, const View &statistics,
                     const View &result);
@@ -170,32 +172,34 @@ private:
   Bundles bundles;
   bool failed = false;
 
-  /// Of the current region and those around it.
+  /// Views of values in the current region and the regions around it.
   llvm::DenseMap<mlir::Value, View> views;
-  /// By root and type, what they move with, and how far.
+  /// View ops by root and type, the loop or axes that they move with, the
+  /// offset along the axes, and the distance.
   llvm::DenseMap<std::tuple<std::pair<mlir::Value, mlir::Type>,
                             std::pair<mlir::Operation *, mlir::Attribute>,
                             int64_t, int64_t>,
                  mlir::Value>
       buffers;
   llvm::DenseMap<mlir::Operation *, step::LoopOp> loops; ///< By ForOp.
-  /// For values that the function returns: the outputs' own storage.
+  /// For values that the function returns: the memory of the outputs.
   llvm::DenseMap<mlir::Value, mlir::Value> outputStorage;
-  /// The argument that each result of the function is to overwrite.
+  /// The argument that each result of the function is donated.
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> donated;
-  /// Ops of the function's block that have their steps.
+  /// Ops of the function's block that have been lowered.
   llvm::DenseSet<mlir::Operation *> lowered;
-  llvm::SmallVector<int64_t> aliases; ///< Per result, the input or -1.
+  llvm::SmallVector<int64_t> aliases; ///< Per result: the input, or -1
 };
 
-/// Row programs of `program` that may be one kernel become a step.together.
+/// Joins row programs of `program` that can be one kernel into a step.together.
 void joinRows(step::ProgramOp program);
 
-/// Puts steps for which `target` has other ways beside these, to be timed
-/// where the program runs.
+/// Adds alternatives to steps that `target` can execute in several ways; the
+/// runtime times them on its device.
 void offerChoices(step::ProgramOp program, const codegen::Target &target);
 
-/// Merges dimensions of a row program that all its operands walk through alike.
+/// Merges dimensions of a row program that are contiguous in the same way in
+/// all its operands.
 void collapseDomain(step::RowsOp rows);
 
 } // namespace tp

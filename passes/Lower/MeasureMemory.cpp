@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Measures how much memory the compiled program will allocate, by lowering a
-// copy of it. It depends on fusion, copies and gaps between buffers, so an
-// estimate from the program alone is not accurate.
+// copy of it. The amount depends on fusion, copies and gaps between buffers, so
+// an estimate from the program alone is not accurate.
 
 #include "PlannedTarget.h"
 
@@ -38,7 +38,7 @@ static int64_t getAllocatedBytes(step::ProgramOp program,
   return bytes;
 }
 
-/// What is known of the compiled form of `function`.
+/// Records properties of the compiled form of `function` on it.
 static void record(step::ProgramOp program, Operation *function,
                    const Target &target) {
   Builder builder(function->getContext());
@@ -58,7 +58,7 @@ struct MeasureMemory : tp::impl::MeasureMemoryPassBase<MeasureMemory> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    // A pass can only run a pipeline on an op inside its own.
+    // A pass can run a pipeline only on ops nested in its own op.
     ModuleOp copy = module.clone();
     module.push_back(copy);
     FailureOr<const Target *> wanted = getPlannedTarget(copy, target, fp8);

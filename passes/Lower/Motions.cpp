@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Dynamic slices that need not move data: those that begin at the same distance
-// from turn to turn of a loop. A scan over layers takes layer i of every
-// stacked weight, backwards layer n - 1 - i; JAX writes that with comparisons
-// that wrap negative indices around. So the expressions are not matched but
-// evaluated, for every turn.
+// Finds dynamic slices that need not move data: those whose start advances by
+// the same distance in every iteration of a loop. A scan over layers reads
+// layer i of every stacked weight, and the backward pass layer n - 1 - i. JAX
+// writes these indices with comparisons that wrap negative ones around. So the
+// expressions are not matched but evaluated for every iteration.
 
 #include "LegalizeForStep.h"
 
@@ -19,10 +19,10 @@ using namespace tp::spmd;
 
 namespace {
 
-/// Turns that are evaluated; loops with more have dynamic slices.
+/// Loops with more iterations are not evaluated and keep dynamic slices.
 constexpr int64_t kMaxTurns = 1024;
 
-/// A scalar as a function of the turn of one loop.
+/// A scalar as a function of one loop's iteration number.
 class TurnFunction {
 public:
   explicit TurnFunction(Value value) : value(value) {
@@ -30,7 +30,7 @@ public:
   }
 
   bool isKnown = false;
-  RegionFlowOpInterface loop; ///< None: a constant.
+  RegionFlowOpInterface loop; ///< Null for constants.
 
   std::optional<int64_t> evaluate(int64_t turn) {
     FailureOr<TensorValue> result = get(value, turn);
@@ -83,8 +83,8 @@ private:
 
 } // namespace
 
-/// The place in 0 .. `last` where a slice begins in the first turn, and how far
-/// it moves with each.
+/// The start of a slice in the first iteration, clamped to 0 .. `last`, and how
+/// far it moves in each iteration. None if it does not move evenly.
 static std::optional<std::pair<int64_t, int64_t>>
 getProgression(TurnFunction &function, int64_t last) {
   int64_t count = function.loop ? *function.loop.getTripCount() : 1;
@@ -108,7 +108,8 @@ getProgression(TurnFunction &function, int64_t last) {
 
 void tp::findMotions(Block &block) {
   for (auto op : llvm::make_early_inc_range(block.getOps<DynamicSliceOp>())) {
-    // Strided memory seldom lies where a moving view may begin.
+    // In strided memory, slices rarely have the alignment that a moving view
+    // needs.
     Operation *producer = op.getInput().getDefiningOp();
     ArrayRef<int64_t> whole =
         cast<RankedTensorType>(op.getInput().getType()).getShape();

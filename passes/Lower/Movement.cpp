@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Concatenation and padding: copies into parts of a new tensor. Blocks at the
-// device's place.
+// Lowers concatenation and padding, which copy into parts of a new tensor, and
+// blocks selected by the device's position.
 
 #include "Lowering.h"
 
@@ -17,7 +17,7 @@ View ProgramLowering::getAssembled(Value result) {
   auto known = views.find(result);
   if (known != views.end())
     return known->second;
-  View view = allocatePart(result); // it may be part of another one
+  View view = allocatePart(result); // it may be part of another tensor
   return views[result] = view;
 }
 
@@ -61,7 +61,7 @@ void ProgramLowering::lowerConcat(ConcatOp op) {
 
 void ProgramLowering::lowerAssemble(spmd::AssembleOp op) { lowerParts(op); }
 
-/// Copies those parts that were not made where they belong.
+/// Copies the parts that were not computed in place.
 template <typename OpT> void ProgramLowering::lowerParts(OpT op) {
   View result = getAssembled(op.getResult());
   for (auto [index, input] : llvm::enumerate(op.getInputs())) {
@@ -72,7 +72,8 @@ template <typename OpT> void ProgramLowering::lowerParts(OpT op) {
   views[op.getResult()] = result;
 }
 
-/// The block of `whole` that is `plus` behind the device's place.
+/// The block of `whole` that is `plus` blocks after the one at the device's
+/// position.
 static View atPlace(View whole, int64_t dim, int64_t places,
                     spmd::AxisListAttr axes, int64_t plus) {
   whole.shape[dim] /= places;
@@ -93,7 +94,8 @@ View ProgramLowering::lowerBlock(spmd::BlockOp op) {
   View input = getView(op.getInput());
   int64_t dim = op.getDim();
   int64_t block = typeOf(op.getResult()).getDimSize(dim);
-  // Kernels count on where buffers begin, and a buffer moves in one way.
+  // Kernels rely on the alignment of buffers, and a buffer can move in one way
+  // only.
   int64_t step = block * input.strides[dim];
   if (input.by != 0 ||
       step * step::getElementBytes(input.element) % step::kArenaAlignment != 0)
@@ -102,7 +104,8 @@ View ProgramLowering::lowerBlock(spmd::BlockOp op) {
                  op.getPlus());
 }
 
-/// Fill around the input, dimension by dimension, and the input.
+/// Stores the padding around the input, dimension by dimension, and then the
+/// input.
 void ProgramLowering::lowerPad(PadOp op) {
   View result = allocateFor(op.getResult());
   View input = getView(op.getInput()), fill = getView(op.getValue());

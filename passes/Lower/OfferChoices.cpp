@@ -9,11 +9,12 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Elements of a weight below which a product takes no longer than a launch,
+/// With a weight of fewer elements, a product takes no longer than a launch,
 /// whichever kernel computes it.
 static constexpr int64_t kMinWeight = 1 << 14;
 
-/// Whether the kernel for few rows may be faster. It counts in 32 bits.
+/// Returns true if the kernel for few rows may be faster. That kernel counts in
+/// 32 bits.
 static bool mayGain(step::MatmulOp op) {
   ArrayRef<int64_t> b = step::bufferTypeOf(op.getB()).getShape();
   int64_t k = b[step::kNumBatchDims], n = b.back();

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Blocks at the device's place whose first byte is not aligned as a buffer's
-// must be. Dynamic slices, which copy, take their place.
+// Replaces blocks at the device's position by dynamic slices, which copy, if
+// the first byte of a block may not have the alignment that buffers need.
 
 #include "LegalizeForStep.h"
 
@@ -15,10 +15,10 @@ using namespace tp::spmd;
 
 namespace {
 
-/// Writes one op on blocks as a dynamic slice.
+/// Rewrites one op on blocks as a dynamic slice.
 class BlockCopier {
 public:
-  /// `block` is one of `places` along `dim`.
+  /// `block` is one of `places` blocks along `dim`.
   template <typename OpT>
   BlockCopier(OpT op, Value block, int64_t places)
       : builder(op), emit(builder, op.getLoc()), op(op), mesh(op.getMeshAttr()),
@@ -30,8 +30,8 @@ public:
     return sliceAt(block.getInput(), index);
   }
 
-  /// The blocks stand twice in a row, so that a slice from any of them on has
-  /// all of them.
+  /// Concatenates all blocks twice, so that a slice that begins at any of them
+  /// contains all of them in order.
   Value assemble(AssembleOp assemble) {
     SmallVector<Value> twice(assemble.getInputs());
     llvm::append_range(twice, assemble.getInputs());
@@ -51,8 +51,8 @@ private:
                                mesh, axes);
   }
 
-  /// The op's result: a slice of `input` that begins with block `index` modulo
-  /// the number of places.
+  /// The op's result: a slice of `input` that begins with block `index`, modulo
+  /// the number of blocks.
   Value sliceAt(Value input, Value index) {
     Value wrapped =
         emit.select(emit.compare(ComparePredicate::GE, index, number(places)),
@@ -73,8 +73,8 @@ private:
 
 } // namespace
 
-/// Whether each of the blocks along `dim` of a dense tensor begins at an
-/// address that a buffer may have.
+/// Returns true if each of the blocks along `dim` of a dense tensor begins at
+/// an address with the alignment of buffers.
 static bool areAligned(Value block, int64_t dim) {
   RankedTensorType type = typeOf(block);
   int64_t elements = 1;

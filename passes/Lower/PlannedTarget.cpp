@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// As the options of a pass.
+/// Formats a target as pass options.
 static std::string format(StringRef target, bool fp8) {
   return ("target=" + target + (fp8 ? " fp8=true" : "")).str();
 }

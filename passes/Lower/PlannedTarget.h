@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a module is compiled for: said once, and remembered in its plan.
+// The target that a module is compiled for. It is given once, and recorded in
+// the module's plan.
 
 #ifndef TPOPT_PASSES_LOWER_PLANNEDTARGET_H
 #define TPOPT_PASSES_LOWER_PLANNEDTARGET_H
@@ -12,8 +13,8 @@
 
 namespace tp {
 
-/// The target of the options of a pass; where they say nothing, that of the
-/// module's plan, else the CPU. The plan remembers it. Emits an error at
+/// The target given by the options of a pass. Without options it is the target
+/// of the module's plan, else the CPU. The plan records it. Emits an error at
 /// `module` if there is no such target, or if the plan names another one.
 mlir::FailureOr<const codegen::Target *>
 getPlannedTarget(mlir::ModuleOp module, llvm::StringRef option, bool fp8);

@@ -63,7 +63,8 @@ Value tp::getOther(Operation *op, Value value) {
   return op->getOperand(op->getOperand(0) == value ? 1 : 0);
 }
 
-/// Which values `other`, of the shape of the contraction's result, has.
+/// Classifies `other`, which has the shape of the contraction's result, by the
+/// dimensions that it is broadcast along.
 static PostOpPattern::Operand classify(EinsumOp op, Value other) {
   auto broadcast = other.getDefiningOp<BroadcastOp>();
   if (!broadcast)
@@ -106,7 +107,7 @@ SmallVector<unsigned> tp::orderPosts(ArrayRef<PostOpPattern> posts,
 SmallVector<Operation *> tp::getEpilogue(EinsumOp op, const Target &target) {
   SmallVector<Operation *> chain;
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
-  // In batches the matrix library is faster without an epilogue.
+  // For batches, the matrix library is faster without an epilogue.
   bool isBatched = llvm::any_of(terms.result, [&](char letter) {
     return terms.lhs.contains(letter) && terms.rhs.contains(letter);
   });
@@ -119,11 +120,11 @@ SmallVector<Operation *> tp::getEpilogue(EinsumOp op, const Target &target) {
   while (value.hasOneUse()) {
     Operation *user = *value.getUsers().begin();
     if (user->getBlock() != op->getBlock())
-      break; // in a loop, for every turn
+      break; // it is in a loop, and computed in every iteration
     if (!isa<AddOp, MulOp, ReluOp, GeluOp, SiluOp>(user))
       break;
-    // A row program has constants in registers; an epilogue reads them from
-    // memory.
+    // A row program keeps constants in registers; an epilogue would read them
+    // from memory.
     if (isa<AddOp, MulOp>(user) && isKnownAtCompileTime(getOther(user, value)))
       break;
     posts.push_back(getPost(op, value, user));

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Contractions as products of matrices, and what the matrix library
-/// computes behind them.
+/// \file Contractions as products of matrices, and the ops that the matrix
+/// library applies to these products.
 
 #ifndef TPOPT_PASSES_LOWER_PRODUCTS_H
 #define TPOPT_PASSES_LOWER_PRODUCTS_H
@@ -12,12 +12,12 @@
 
 namespace tp {
 
-/// Whether a letter of both operands is summed.
+/// Returns true if a letter that both operands have is summed.
 bool sumsProducts(EinsumOp op);
 
-/// The ops that the target's matrix library computes behind a contraction:
-/// sums and products with another tensor, and activations, each the only use of
-/// the one before.
+/// The ops that the target's matrix library computes after a contraction: sums
+/// and products with another tensor, and activations. Each op is the only user
+/// of the one before it.
 llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op,
                                                  const codegen::Target &target);
 
@@ -28,25 +28,27 @@ codegen::PostOpPattern getPost(EinsumOp op, mlir::Value value,
 /// The operand of a sum or a product that is not `value`.
 mlir::Value getOther(mlir::Operation *op, mlir::Value value);
 
-/// Sums with a residual before those with a bias, if the target wants it so.
-/// Returns for each the number that it had.
+/// Moves sums with a residual before those with a bias, if the target requires
+/// it. Returns the old number of each post-op.
 llvm::SmallVector<unsigned>
 orderPosts(llvm::ArrayRef<codegen::PostOpPattern> posts,
            const codegen::Target &target);
 
-/// The last letter of the result that is no row of one element, which C has
-/// stride 1 along; 0 if there is none.
+/// The last letter of the result whose size is not 1; C has stride 1 along it.
+/// 0 if there is none.
 char getColumnLetter(EinsumOp op);
 
-/// Whether that is the left operand's: as a matrix product, its sides change.
+/// Returns true if the column letter is in the left operand. In the matrix
+/// product the operands then swap sides.
 bool takesColumnsFromLeft(EinsumOp op);
 
-/// The sizes of one matrix product that does all of a contraction, but its
+/// The sizes of one matrix product of a contraction, that is, without the
 /// batches.
 codegen::ProductSize getProductSize(EinsumOp op);
 
-/// Whether a contraction is a matrix product that the library computes: of
-/// types and sizes that it knows, over at least one letter.
+/// Returns true if a contraction is a matrix product that the library can
+/// compute: the types and sizes are supported, and at least one letter is
+/// summed.
 bool isMatmul(EinsumOp op, const codegen::Target &target);
 
 } // namespace tp

@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Loops and branches.
+// Lowers loops and branches.
 //
-// A value that a loop carries has one place from before the loop to behind it:
+// A value that a loop carries has one location, from before the loop to after
+// it:
 //
 //     %r = tp.for 3 (%x) {              copy %x to %place
 //     ^bb0(%i, %h):                     step.loop 3 {
@@ -11,9 +12,10 @@
 //       tp.yield %y                       copy %y to %place
 //     }                                 }
 //
-// The last copy is not there where a step writes into the place: a slice of a
-// stack of activations. What a loop only looks at is not carried: it is read
-// where it lies, and a layer of stacked weights through a view that moves.
+// The last copy is omitted if a step can write directly to that location, such
+// as a slice of a stack of activations. Values that a loop only reads are not
+// carried: they are read in place, and a layer of stacked weights through a
+// view that moves.
 
 #include "Lowering.h"
 
@@ -48,12 +50,13 @@ void ProgramLowering::storeYielded(YieldOp yield, ArrayRef<View> results) {
   llvm::DenseSet<Value> places;
   for (const View &place : results)
     places.insert(place.root);
-  // What lies in another value's place is set aside before that is written.
+  // Set aside the values that are in another value's location before that
+  // location is written.
   std::vector<std::pair<View, View>> late;
   SmallVector<std::pair<Value, View>> made;
   for (auto [value, place] : llvm::zip(yield.getOperands(), results)) {
     if (!place.root)
-      continue; // the same in all turns
+      continue; // the same in all iterations
     if (isInline(value)) {
       made.push_back({value, place});
       continue;
@@ -77,9 +80,9 @@ void ProgramLowering::storeYielded(YieldOp yield, ArrayRef<View> results) {
 void ProgramLowering::lowerRegion(Region &region, Block &block,
                                   ValueRange arguments, ArrayRef<View> places,
                                   ArrayRef<View> results) {
-  // Views made inside are not there outside.
+  // Views created inside are not available outside.
   auto yield = cast<YieldOp>(block.getTerminator());
-  // What nothing reads until the end may be written at once.
+  // A location that nothing reads before the end may be written directly.
   auto isRead = [&](const View &result) {
     return llvm::any_of(llvm::zip(arguments, places), [&](auto pair) {
       auto &[argument, place] = pair;
@@ -133,8 +136,9 @@ void ProgramLowering::lowerWhile(WhileOp op) {
     views[result] = place;
 }
 
-/// One branch after the other, each with a predicate of its own, but for two of
-/// them, which are the two sides of one: nothing nests.
+/// Emits one branch after the other, each with a predicate of its own, so that
+/// nothing nests. The last branch is the else side of an if; with only two
+/// branches, the first is its then side.
 void ProgramLowering::lowerCase(CaseOp op) {
   if (isTooDeep(op))
     return;
@@ -156,7 +160,7 @@ void ProgramLowering::lowerCase(CaseOp op) {
     branch.getOtherwise().emplaceBlock();
     loc = op.getLoc();
   }
-  // Any other index is that of the last.
+  // Any other index selects the last branch.
   step::IfOp rest = createIf(0, last - 1);
   if (last == 1)
     lowerBranch(rest.getThen(), branches[0]);

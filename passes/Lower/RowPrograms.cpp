@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Units that are computed element by element, as step.rows.
+// Lowers units that are computed element by element to step.rows.
 
 #include "Lowering.h"
 #include "ScalarOps.h"
@@ -10,7 +10,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// Builds one row program. Operands are added as the body asks for them.
+/// Builds one row program. Operands are added when the body uses them.
 class ProgramLowering::RowsBuilder {
 public:
   RowsBuilder(ProgramLowering &lowering, ArrayRef<int64_t> domain,
@@ -24,8 +24,8 @@ public:
 
   using Level = FusionGroups::Level;
 
-  /// The value of a tensor of the domain's shape, or of that of its rows, at
-  /// the current point.
+  /// The value at the current point of a tensor that has the domain's shape or
+  /// the shape of its rows.
   Value get(Value tensor) {
     Value &scalar = scalars[tensor];
     if (scalar)
@@ -39,12 +39,12 @@ public:
                                    0, typeOf(tensor).getRank())));
     else
       made = load(lowering.getView(tensor));
-    return scalars[tensor] = made; // `scalar` may have moved
+    return scalars[tensor] = made; // `scalar` may dangle by now
   }
   void set(Value tensor, Value scalar) { scalars[tensor] = scalar; }
 
-  /// The element of `view` at the point, whose dimensions it has, or those of
-  /// the rows.
+  /// The element of `view` at the current point. `view` has the dimensions of
+  /// the domain, or those of its rows.
   Value load(const View &view) {
     View spread = view;
     while (spread.shape.size() < domain.size()) {
@@ -65,8 +65,8 @@ public:
     Value narrow = narrowScalar(builder, loc, scalar, view.element);
     step::StoreOp::create(builder, loc, narrow, addWrite(target), ValueRange());
   }
-  /// Stores a part of an update, made at the points or in memory, into the
-  /// tensor that lies in `root`.
+  /// Stores a part of an update, computed at the points or in memory, into the
+  /// tensor in `root`.
   void storePart(const UpdatePart &part, Value root);
 
   /// A scalar tensor's value as an index, the same at every point.
@@ -90,7 +90,8 @@ public:
                                      builder.getI64IntegerAttr(value));
   }
   Value index(unsigned dim) { return step::IndexOp::create(builder, loc, dim); }
-  /// The device's place along axes, the first most significant.
+  /// The device's position along axes, the first of which is the most
+  /// significant.
   Value coordinate(ArrayRef<AxisRef> axes) {
     Value place;
     for (AxisRefAttr axis :
@@ -115,17 +116,18 @@ public:
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, loc, condition, a, b);
   }
-  /// Where the point is along `dim` of a tensor of `size`, seen from a part
-  /// that begins at `start`, which is brought into the tensor.
+  /// The position of the current point along `dim` of a tensor of size `size`,
+  /// of which the domain is the part that begins at `start`. `start` is clamped
+  /// so that the part is inside the tensor.
   Value getPlace(Value start, int64_t size, unsigned dim) {
     if (size == domain[dim])
-      return index(dim); // wherever it is to begin
+      return index(dim); // the part is the whole tensor
     return add(getStart(start, size - domain[dim]), index(dim));
   }
   Value getStart(Value start, int64_t last) {
     return clamp(getScalarIndex(start), last);
   }
-  /// `value` brought into 0 .. `last`.
+  /// Clamps `value` to 0 .. `last`.
   Value clamp(Value value, int64_t last) {
     value = arith::MaxSIOp::create(builder, loc, value, number(0));
     return arith::MinSIOp::create(builder, loc, value, number(last));
@@ -133,13 +135,13 @@ public:
 
   OpBuilder &getBuilder() { return builder; }
 
-  /// Elements as they are, whatever their type.
+  /// Copies elements without conversion, whatever their type.
   void copy(const View &from, const View &to) {
     Value raw = step::LoadOp::create(builder, loc, addRead(from), ValueRange());
     storeRaw(raw, to);
   }
   void fill(const View &to, TypedAttr value) {
-    if (auto number = dyn_cast<IntegerAttr>(value)) // computed without a sign
+    if (auto number = dyn_cast<IntegerAttr>(value)) // made signless
       value = builder.getIntegerAttr(
           builder.getIntegerType(number.getValue().getBitWidth()),
           number.getValue());
@@ -147,7 +149,7 @@ public:
   }
 
   void emit(Operation *op);
-  /// Puts the program behind what has been built.
+  /// Creates the program after the ops that have been built.
   void finish();
 
 private:
@@ -168,7 +170,8 @@ private:
   Value addOperand(SmallVectorImpl<Access> &list, const View &view);
   void readWhatIsWritten();
 
-  /// `dims[i]` is the dimension of the domain that dimension i runs along.
+  /// Computes an inline value. `dims[i]` is the dimension of the domain that
+  /// dimension i of `tensor` runs along.
   Value getInline(Value tensor, ArrayRef<int64_t> dims);
   Value emitLookup(GatherOp op);
   Value emitMask(MaskOp op);
@@ -237,7 +240,8 @@ Value ProgramLowering::RowsBuilder::getInline(Value tensor,
   return createScalarOp(builder, op, operands);
 }
 
-/// The element of the input at the index looked up, or zero.
+/// The element of the input at the index that is looked up, or zero if the
+/// index is out of range.
 Value ProgramLowering::RowsBuilder::emitLookup(GatherOp op) {
   View input = lowering.getView(op.getInput());
   View indices = lowering.getView(op.getIndices());
@@ -259,7 +263,8 @@ Value ProgramLowering::RowsBuilder::emitLookup(GatherOp op) {
   return select(isInside, loadAt(input, at), zero);
 }
 
-/// The element where it is one of the whole tensor, else the op's value.
+/// The element if it is part of the whole tensor; if it is padding, the op's
+/// value.
 Value ProgramLowering::RowsBuilder::emitMask(MaskOp op) {
   const LocalInfo &info = lowering.infos.find(op)->second.front();
   Value isReal;
@@ -295,9 +300,9 @@ static step::Reduction toStep(ReductionKind kind, Type element) {
   llvm_unreachable("covered switch");
 }
 
-/// The element where this device is to contribute it, else the identity: along
-/// axes that no dimension had, the first device does; along those that cut one,
-/// each does for its block.
+/// The element if this device has to contribute it, else the identity. Along
+/// axes that split no dimension, the first device contributes; along axes that
+/// split one, each device contributes its block.
 Value ProgramLowering::RowsBuilder::emitPartial(ToPartialOp op) {
   const LocalInfo &info = lowering.infos.find(op)->second.front();
   View input = lowering.getView(op.getInput());
@@ -356,7 +361,7 @@ void ProgramLowering::RowsBuilder::emit(Operation *op) {
     return finishWith(loadAt(input, at));
   }
   if (auto slice = dyn_cast<AllSliceOp>(op)) {
-    // Every block is full: what is cut unevenly has been padded before.
+    // Every block is full, since unevenly split tensors have been padded.
     const LocalInfo &info = lowering.infos.find(op)->second.front();
     SmallVector<int64_t> padded(typeOf(result).getShape());
     for (auto [dim, axes] : llvm::enumerate(info.step.dimAxes))
@@ -391,8 +396,8 @@ void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part,
                                              Value root) {
   SmallVector<int64_t> sizes(typeOf(part.value).getShape()),
       starts(sizes.size(), 0), ones(sizes.size(), 1);
-  // What is made here has the domain's shape; what is copied may be as long
-  // as several rows.
+  // A value computed here has the domain's shape; a value that is copied may
+  // have rows several times as long.
   bool isWhole = sizes == domain;
   int64_t last = sizes.size() - 1, room = part.place.shape[last] - sizes[last];
   for (; starts[last] < sizes[last]; starts[last] += domain[last]) {
@@ -415,7 +420,7 @@ void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part,
   }
 }
 
-/// Whether two buffers are one view of one memory.
+/// Returns true if two buffers are the same view of the same memory.
 static bool isSameView(Value a, Value b) {
   if (a == b)
     return true;
@@ -425,8 +430,8 @@ static bool isSameView(Value a, Value b) {
          a.getType() == b.getType() && first->getAttrs() == second->getAttrs();
 }
 
-/// What is read where it is written is one operand: operands of a kernel do not
-/// overlap.
+/// A buffer that is both read and written becomes one operand, since operands
+/// of a kernel must not overlap.
 void ProgramLowering::RowsBuilder::readWhatIsWritten() {
   llvm::erase_if(reads, [&](Access &read) {
     for (Access &write : writes)
@@ -447,7 +452,7 @@ void ProgramLowering::RowsBuilder::finish() {
     writeBuffers.push_back(access.buffer);
   auto rows = step::RowsOp::create(lowering.builder, lowering.loc, domain,
                                    readBuffers, writeBuffers);
-  // Arguments in the order of operands.
+  // Block arguments are in the order of operands.
   Block &block = rows.getBody().emplaceBlock();
   for (SmallVectorImpl<Access> *list : {&reads, &writes})
     for (Access &access : *list)
@@ -457,8 +462,8 @@ void ProgramLowering::RowsBuilder::finish() {
   collapseDomain(rows);
 }
 
-/// Whether a row program goes through tensors of `shape` once: without a
-/// reduction, which goes through a row before anything of it is written.
+/// Returns true if a row program visits each element of tensors of `shape`
+/// once. A reduction reads a whole row before any of it is written.
 static bool isElementwise(const Unit &unit, ArrayRef<int64_t> shape) {
   return unit.domain == shape && llvm::none_of(unit.ops, [](Operation *op) {
            return isa<ReduceOp>(op);
@@ -536,7 +541,7 @@ View ProgramLowering::lowerSlice(DynamicSliceOp op) {
   int64_t by = 0;
   for (auto [move, stride] : llvm::zip(motion->moves, view.strides))
     by += move * stride;
-  // Kernels count on where buffers begin.
+  // Kernels rely on the alignment of buffers.
   if (view.by == 0 &&
       by * step::getElementBytes(view.element) % step::kArenaAlignment == 0) {
     SmallVector<int64_t> ones(shape.size(), 1);
@@ -555,8 +560,9 @@ View ProgramLowering::lowerSlice(DynamicSliceOp op) {
 
 View ProgramLowering::getUpdated(DynamicUpdateSliceOp op) {
   View input = getOwn(op.getInput(), op.getResult(), op);
-  // A cache is donated, and written in parts: who feeds it must know its end,
-  // that of the whole cache.
+  // A cache is a donated argument that is updated in part. The caller must not
+  // write past its end, so the program records the number of positions of the
+  // whole cache.
   auto cache = dyn_cast<BlockArgument>(op.getInput());
   if (!cache || cache.getOwner() != &function.front() ||
       !function.getArgAttr(cache.getArgNumber(), kDonatedAttr))

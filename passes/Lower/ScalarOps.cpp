@@ -112,7 +112,7 @@ private:
   OpBuilder &builder;
   Location loc;
   ValueRange operands;
-  Type element, type; ///< Of the last operand, as stored and as computed.
+  Type element, type; ///< Type of the last operand: stored, computed.
   bool isFloat, isUnsigned;
 };
 
@@ -159,7 +159,7 @@ Value ScalarBuilder::unary(UnaryKind kind) {
   case UnaryKind::Sign: {
     Value zero = number(0);
     Value isOrdered =
-        compareFloat(arith::CmpFPredicate::ONE, x, zero); // no zero, no NaN
+        compareFloat(arith::CmpFPredicate::ONE, x, zero); // not zero, not NaN
     return select(isOrdered, op<math::CopySignOp>({number(1), x}), x);
   }
   case UnaryKind::Exp:
@@ -207,8 +207,9 @@ Value ScalarBuilder::unary(UnaryKind kind) {
   llvm_unreachable("covered switch");
 }
 
-/// Division traps on 0, and on the smallest number by -1; here x / 0 is -1 with
-/// remainder x, and x / -1 is -x with remainder 0, as StableHLO has it.
+/// Division traps on 0, and on the smallest integer divided by -1. Here x / 0
+/// is -1 with remainder x, and x / -1 is -x with remainder 0, as StableHLO
+/// defines.
 Value ScalarBuilder::divide(bool remainder) {
   Value a = operands[0], b = operands[1];
   Value zero = number(0), one = number(1), minusOne = number(-1);
@@ -228,7 +229,8 @@ Value ScalarBuilder::divide(bool remainder) {
                        op<arith::DivSIOp>({a, safe})));
 }
 
-/// Shifting by the width or more is not defined in LLVM; here every bit leaves.
+/// Shifting by the width or more is undefined in LLVM; here all bits are
+/// shifted out.
 Value ScalarBuilder::shift(BinaryKind kind) {
   Value x = operands[0], by = operands[1];
   unsigned width = type.getIntOrFloatBitWidth();
@@ -242,8 +244,8 @@ Value ScalarBuilder::shift(BinaryKind kind) {
   return select(inside, shifted, number(0));
 }
 
-/// By repeated squaring, modulo 2^width. With a negative exponent it is
-/// 1 / base^n, truncated.
+/// Computes the power by repeated squaring, modulo 2^width. With a negative
+/// exponent it is 1 / base^n, truncated.
 Value ScalarBuilder::integerPower() {
   Value base = operands[0], exponent = operands[1], one = number(1);
   Value power = one, square = base;
@@ -302,7 +304,7 @@ Value ScalarBuilder::binaryInteger(BinaryKind kind) {
   case BinaryKind::Pow:
     return integerPower();
   case BinaryKind::Atan2:
-    break; // of floats only
+    break; // floats only
   }
   llvm_unreachable("covered switch");
 }
@@ -359,8 +361,8 @@ Value ScalarBuilder::compare(ComparePredicate predicate) {
                         operands[1]);
 }
 
-/// Truncates towards zero. Saturates out of range, and makes 0 of a NaN. A cast
-/// is undefined there, so it only gets what fits.
+/// Truncates towards zero. Values out of range saturate, and NaN becomes 0. A
+/// cast is undefined for these, so it only gets values that fit.
 Value ScalarBuilder::truncate(IntegerType to) {
   using F = arith::CmpFPredicate;
   bool toUnsigned = to.isUnsigned();
@@ -383,7 +385,7 @@ Value ScalarBuilder::truncate(IntegerType to) {
           : arith::FPToSIOp::create(builder, loc, target, inside).getResult();
   result = select(
       isAbove, integer(APInt::getLowBitsSet(to.getWidth(), valueBits)), result);
-  if (toUnsigned) // A NaN is `least` by now, which is 0.
+  if (toUnsigned) // NaN has been replaced by `least`, which is 0.
     return result;
   return select(compareFloat(F::UNO, x, x),
                 integer(APInt::getZero(to.getWidth())), result);
@@ -405,7 +407,7 @@ Value ScalarBuilder::convert(Type to) {
       x = cast(arith::ExtFOp());
     else if (fromBits > toBits && !isFloat8(to))
       x = cast(arith::TruncFOp());
-    // Rounded here, though it stays in a wider register.
+    // Round here, although the value stays in a wider register.
     return widenScalar(builder, loc, narrowScalar(builder, loc, x, to), to);
   }
   if (isFloat)
@@ -421,7 +423,8 @@ Value ScalarBuilder::convert(Type to) {
   return isUnsigned ? cast(arith::ExtUIOp()) : cast(arith::ExtSIOp());
 }
 
-/// Narrow floats are computed in f32; their bits are those of the stored type.
+/// Narrow floats are computed in f32, but a bitcast is on the bits of the
+/// stored type.
 Value ScalarBuilder::bitcast(Type to) {
   Value x = narrowScalar(builder, loc, operands[0], element);
   Type stored = isa<FloatType>(to) ? to : getComputeType(to);

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Element-wise ops on one element, in arith and math.
+/// \file Element-wise ops applied to one element, in the arith and math
+/// dialects.
 
 #ifndef TPOPT_PASSES_LOWER_SCALAROPS_H
 #define TPOPT_PASSES_LOWER_SCALAROPS_H
@@ -10,17 +11,19 @@
 
 namespace tp {
 
-/// The type that elements of a tensor are computed in: at least f32, and
-/// integers without a sign.
+/// The type in which elements of a tensor are computed: at least f32 for
+/// floats, and signless for integers.
 mlir::Type getComputeType(mlir::Type element);
 
-/// An element as loaded, in its compute type; and back, as it is stored.
+/// Convert an element from the type in which it is stored to its compute type,
+/// and back.
 mlir::Value widenScalar(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, mlir::Type element);
 mlir::Value narrowScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, mlir::Type element);
 
-/// The same of the 8-bit floats, in f32; an f64 can be narrowed, too.
+/// The same for 8-bit floats, whose compute type is f32. narrowFloat8 also
+/// takes f64.
 bool isFloat8(mlir::Type type);
 mlir::Value widenFloat8(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value);
@@ -34,11 +37,11 @@ mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Attribute value, mlir::Type element);
 
-/// Whether `op` is element-wise and has a scalar form.
+/// Returns true if `op` is element-wise and has a scalar form.
 bool isScalarOp(mlir::Operation *op);
 
-/// `op` on one element of each operand, all in compute types. Null if there is
-/// no such op on these types.
+/// Creates `op` on one element of each operand, all in compute types. Returns
+/// null if there is no such op on these types.
 mlir::Value createScalarOp(mlir::OpBuilder &builder, mlir::Operation *op,
                            mlir::ValueRange operands);
 

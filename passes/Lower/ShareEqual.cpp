@@ -47,7 +47,7 @@ private:
       return;
     Operation *earlier = table.lookup(op);
     if (!earlier || !mayShare(earlier, op)) {
-      table.insert(op, op); // later ops are nearer to this one
+      table.insert(op, op); // this op is nearer to later ops
       return;
     }
     op->replaceAllUsesWith(earlier);
@@ -63,7 +63,7 @@ private:
     });
   }
 
-  /// Whether `value` is computed from integers and constants alone.
+  /// Returns true if `value` is computed from integers and constants alone.
   bool isTable(Value value) {
     auto [it, isNew] = tables.try_emplace(value, false);
     if (!isNew)
@@ -101,12 +101,13 @@ private:
     return sources[value] = bytes;
   }
 
-  /// Whether `value` is used at least until shortly before `op`.
+  /// Returns true if `value` is used at least until shortly before `op`.
   bool isHeldUntil(Value value, Operation *op) {
     Block *block = value.getParentBlock();
     const Distances &order = distances.at(block);
     Operation *at = block->findAncestorOpInBlock(*op);
-    // One such use is enough. A value may have thousands of uses.
+    // One such use is enough, so stop there: a value may have thousands of
+    // uses.
     return order.isNear(value.getDefiningOp(), at) ||
            llvm::any_of(value.getUsers(), [&](Operation *user) {
              return order.isNear(block->findAncestorOpInBlock(*user), at);

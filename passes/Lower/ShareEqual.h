@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Equal values are computed once, unless sharing one would hold much
-/// memory for long.
+/// \file Computes equal values once, unless sharing one would occupy much
+/// memory for a long time.
 ///
 /// A backward pass recomputes values that are cheaper to compute than to keep.
 /// The program contains the recomputation, and the plan counts on it. Plain CSE
@@ -12,11 +12,11 @@
 ///     ..                           // many products
 ///     %t = tp.logistic %gate       // backward: stays
 ///
-/// So a far op (`Distances.h`) shares an earlier value only if that needs no
-/// memory (views), little memory (one number per row of the tensor it was
-/// computed from), or if it is no activation (tables of positions, masks). The
-/// second all-gather of a weight under fully sharded data parallelism stays,
-/// too.
+/// So an op that is far away (`Distances.h`) shares an earlier value only if
+/// that needs no memory (views) or little memory (one number per row of the
+/// tensor it was computed from), or if the value is not an activation (tables
+/// of positions, masks). The second all-gather of a weight in fully sharded
+/// data parallelism also stays.
 
 #ifndef TPOPT_PASSES_LOWER_SHAREEQUAL_H
 #define TPOPT_PASSES_LOWER_SHAREEQUAL_H

@@ -56,7 +56,7 @@ Value tp::simplifyReduce(ReduceOp op) {
 }
 
 namespace {
-/// Brings a contraction into a form that has a step.
+/// Brings a contraction into a form that lowers to a step.
 class EinsumSimplifier {
 public:
   EinsumSimplifier(EinsumOp op, const Target &target)
@@ -96,7 +96,7 @@ public:
   }
 
 private:
-  /// Sums over the letters that `value` alone has.
+  /// Sums over the letters that only `value` has.
   bool sumAlone(Value &value, std::string &letters, StringRef others) {
     SmallVector<int64_t> dims, shape;
     std::string rest;
@@ -110,7 +110,7 @@ private:
     }
     if (dims.empty())
       return false;
-    // The result alone is rounded.
+    // Sum in f32, so that only the result is rounded.
     if (isNarrow(typeOf(value).getElementType()))
       convertOperands(builder.getF32Type());
     auto type = RankedTensorType::get(shape, typeOf(value).getElementType());
@@ -120,13 +120,13 @@ private:
     return true;
   }
 
-  /// A float of less than 32 bits.
+  /// A float of fewer than 32 bits.
   static bool isNarrow(Type element) {
     return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   }
 
-  /// What the matrix library multiplies elements as, here. Remarks if the user
-  /// asked for more.
+  /// The type in which the matrix library multiplies elements of this
+  /// contraction. Emits a remark if the user asked for a narrower type.
   Type getFactorType(Type element) {
     FactorType factor = target.getFactorType(element, getProductSize(op));
     bool isProduct = sumsProducts(op);
@@ -136,8 +136,8 @@ private:
     return factor.type;
   }
 
-  /// Operands that were widened from bf16 are contracted as they were: products
-  /// of two bf16 are exact in f32, where both ways add. So are those of f16.
+  /// If operands were widened from bf16 or f16, contracts the narrow operands.
+  /// Their products are exact in f32, and sums are in f32 either way.
   bool useNarrowOperands() {
     auto a = lhs.getDefiningOp<ConvertOp>(), b = rhs.getDefiningOp<ConvertOp>();
     if (!a || !b || !typeOf(lhs).getElementType().isF32())
@@ -151,7 +151,8 @@ private:
     return true;
   }
 
-  /// What the matrix library does not know is contracted in what it does.
+  /// Converts operands of a type that the matrix library does not support to
+  /// one that it does.
   bool widenOperands() {
     Type element = typeOf(lhs).getElementType();
     if (!isNarrow(element))
@@ -175,9 +176,10 @@ private:
     return value.getDefiningOp<WindowOp>() != nullptr;
   }
 
-  /// Whether it is a convolution of every feature by itself: to the matrix
-  /// library, a product of a matrix and a vector for each feature, whose
-  /// windows would have to be copied. Longer kernels would make long programs.
+  /// Returns true if this is a depthwise convolution. The matrix library would
+  /// multiply a matrix and a vector for each feature, and the windows would
+  /// have to be copied. Long kernels are excluded, since they would make long
+  /// programs.
   bool isDepthwise() {
     constexpr int64_t kMostProducts = 64;
     ProductSize size = getProductSize(op);
@@ -194,7 +196,7 @@ private:
     if (typeOf(value).getElementType() != element)
       value =
           ConvertOp::create(builder, loc, withElement(value, element), value);
-    // A broadcast keeps the order of dimensions, so they are transposed first.
+    // A broadcast keeps the order of dimensions, so transpose them first.
     SmallVector<int64_t> permutation =
         llvm::to_vector(llvm::seq<int64_t>(0, letters.size()));
     llvm::sort(permutation, [&](int64_t a, int64_t b) {
@@ -212,7 +214,7 @@ private:
         builder, loc, RankedTensorType::get(shape, element), value, dims);
   }
 
-  /// What `value` has at `places` of the letters that are summed.
+  /// The part of `value` at the indices `places` of the summed letters.
   Value takeAt(Value value, StringRef letters,
                const std::map<char, int64_t> &places) {
     SmallVector<int64_t> starts, sizes, kept,
@@ -233,13 +235,13 @@ private:
                              value);
   }
 
-  /// A few products added one by one, as a row program that reads windows where
-  /// they are. Narrow floats are added in f32.
+  /// Adds a few products one by one, in a row program that reads windows in
+  /// place. Narrow floats are added in f32.
   void addProducts() {
     Type element = op.getType().getElementType();
     Type wide = isNarrow(element) ? builder.getF32Type() : element;
     std::map<char, int64_t> sizes, places;
-    // What has one element is no loop.
+    // Dimensions with one element need no loop.
     std::string kept;
     SmallVector<int64_t> shape;
     for (auto [letter, size] : llvm::zip_equal(result, op.getType().getShape()))
@@ -285,8 +287,8 @@ private:
     replace(op, sum);
   }
 
-  /// A sum of products, as a row program: for types that the matrix library
-  /// does not know, and where nothing is summed.
+  /// A sum of products as a row program, for types that the matrix library does
+  /// not support, and for contractions that sum over nothing.
   void multiplyAndSum() {
     std::string all = result;
     SmallVector<int64_t> shape(op.getType().getShape());

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Reductions and contractions in the basic forms that have steps.
+/// \file Brings reductions and contractions into the basic forms that lower to
+/// steps.
 ///
 ///     reduce sum %x dims = [0]      ->  reduce sum (transpose %x) dims = [1]
 ///     einsum "abc,cd->bd" %x, %w    ->  einsum "bc,cd->bd" (reduce sum %x), %w
@@ -15,13 +16,13 @@
 
 namespace tp {
 
-/// Reduces over one dimension, the last: others move there and merge. Returns
-/// the result.
+/// Reduces over the last dimension only: other reduced dimensions are moved
+/// there and merged. Returns the result.
 mlir::Value simplifyReduce(ReduceOp op);
 
-/// Leaves a contraction whose letters are in the result or in both operands, of
-/// types that the matrix library multiplies; where it multiplies none, row
-/// programs.
+/// Brings a contraction into a form in which each letter is in the result or in
+/// both operands, and whose types the matrix library multiplies. Contractions
+/// that the library cannot compute become row programs.
 void simplifyEinsum(EinsumOp op, const codegen::Target &target);
 
 } // namespace tp

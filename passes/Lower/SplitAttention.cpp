@@ -1,14 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Causal attention in blocks of queries.
+// Splits causal attention into blocks of queries.
 //
-// A block sees the keys up to its last query's, so that little is computed of
-// the half that the mask hides, and its scores stay in the cache from one
-// product to the next: 512 positions in four blocks take 5/8 of the work. The
-// products need not know; they read a part of the keys, and each writes its
-// part of the result. Gradients of keys and values are sums of what the blocks
-// give. All gradients are cut alike, so that they share their weights.
+// A block reads the keys up to the position of its last query, so that little
+// of the half that the mask hides is computed, and its scores stay in the cache
+// from one product to the next: 512 positions in four blocks take 5/8 of the
+// work. The products need no masking of their own for this: they read a part of
+// the keys, and each writes its part of the result. Gradients of keys and
+// values are sums over the blocks. All gradients are split in the same way, so
+// that they share the attention weights.
 
 #include "LegalizeForStep.h"
 
@@ -19,23 +20,23 @@ using namespace tp;
 
 namespace {
 
-/// Queries of a block: enough for the matrix library to be at its best.
+/// Queries of a block, enough for the matrix library to be efficient.
 constexpr int64_t kMinBlock = 128;
-/// Blocks at most, so that the program stays short.
+/// The maximum number of blocks, which keeps the program short.
 constexpr int64_t kMaxBlocks = 8;
 
 } // namespace
 
 namespace {
 
-/// Some of the queries, and how many keys they see.
+/// Some of the queries, and the number of keys that they see.
 struct QueryBlock {
   int64_t begin, size, seen;
 };
 
 } // namespace
 
-/// `size` entries of dimension `dim`, from `begin` on.
+/// `size` elements of dimension `dim`, starting at `begin`.
 static Value take(Emitter &emit, Value value, unsigned dim, int64_t begin,
                   int64_t size) {
   SmallVector<int64_t> starts(typeOf(value).getRank(), 0),
@@ -45,7 +46,7 @@ static Value take(Emitter &emit, Value value, unsigned dim, int64_t begin,
   return emit.slice(value, starts, sizes);
 }
 
-/// What `block` has of an operand of attention.
+/// The part of an attention operand that `block` needs.
 static Value takeOperand(Emitter &emit, OpOperand &operand,
                          const QueryBlock &block) {
   Value whole = operand.get();
@@ -60,7 +61,7 @@ static Value takeOperand(Emitter &emit, OpOperand &operand,
              : take(emit, whole, 1, block.begin, block.size);
 }
 
-/// Whether results of `op` are of the keys, and not of the queries.
+/// Returns true if the results of `op` belong to the keys, not to the queries.
 static bool isOfKeys(AttentionOpInterface op) {
   return isa<AttentionKeyValueGradientOp>(op);
 }
@@ -88,7 +89,7 @@ static Operation *buildBlock(OpBuilder &builder, AttentionOpInterface op,
   return part;
 }
 
-/// The sum of parts, which are of the first keys each.
+/// The sum of the parts, each of which covers a prefix of the keys.
 static Value addUp(Emitter &emit, ArrayRef<Value> parts, int64_t keys,
                    Type element) {
   Value sum;
@@ -104,7 +105,7 @@ void tp::splitCausalAttention(AttentionOpInterface op) {
           keys = op.getKey().getType().getDimSize(1);
   int64_t size =
       std::max<int64_t>(kMinBlock, llvm::divideCeil(queries, kMaxBlocks));
-  // With an offset the block's last key is not known here.
+  // With an offset, the last key that a block sees is not known here.
   if (!op.getCausal() || op.getOffset() || queries <= size)
     return;
   OpBuilder builder(op);

@@ -14,7 +14,7 @@ UpdatePart tp::getWholeUpdate(DynamicUpdateSliceOp op) {
   return part;
 }
 
-/// The dimensions of `order` first, then the rest.
+/// Moves the dimensions of `order` to the front.
 static UpdatePart permute(const UpdatePart &part, SmallVector<int64_t> order) {
   UpdatePart result = part;
   for (int64_t dim = 0, e = part.starts.size(); dim < e; ++dim)
@@ -35,12 +35,13 @@ static UpdatePart lookThrough(const UpdatePart &part, TransposeOp op) {
   return result;
 }
 
-/// None if a dimension with room is part of another before the reshape, or the
-/// place does not follow.
+/// Returns none if the reshape merges a dimension along which there is room, or
+/// if the resulting place cannot be described by strides.
 static std::optional<UpdatePart> lookThrough(const UpdatePart &part,
                                              ReshapeOp op) {
   ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
-  // Where the update is one element, the value needs no dimension.
+  // A dimension along which the update has one element need not be a dimension
+  // of the value.
   SmallVector<int64_t> order;
   for (auto [dim, size] : llvm::enumerate(to))
     if (size != 1 || part.place.shape[dim] == 1)

@@ -31,7 +31,7 @@ bool View::hasRepeats() const {
 }
 
 bool View::isDense() const {
-  // The stride of a dimension of 1 is never taken.
+  // The stride of a dimension of size 1 does not matter.
   int64_t wanted = 1;
   for (size_t i = shape.size(); i-- > 0;) {
     if (shape[i] != 1 && strides[i] != wanted)
@@ -98,7 +98,7 @@ View View::takeFront(ArrayRef<int64_t> sizes) const {
 }
 
 std::optional<View> View::reshape(ArrayRef<int64_t> newShape) const {
-  // Runs of dimensions that follow each other in memory, outermost first.
+  // Runs of dimensions that are contiguous in memory, outermost first.
   struct Run {
     int64_t size, stride;
   };
@@ -111,7 +111,7 @@ std::optional<View> View::reshape(ArrayRef<int64_t> newShape) const {
     else
       runs.push_back({size, stride});
   }
-  // Every run is cut into the new dimensions, innermost first.
+  // Split every run into the new dimensions, innermost first.
   View result = *this;
   result.shape.assign(newShape.begin(), newShape.end());
   result.strides.assign(newShape.size(), 1);

@@ -3,15 +3,16 @@
 
 /// \file Tensors in memory, and the movements of data that cost nothing.
 ///
-/// A view is a buffer with sizes and strides: element [i, j] is at offset +
-/// i * strides[0] + j * strides[1] of the root. Transposing permutes both
-/// lists, broadcasting adds strides of 0, slicing moves the offset; only a
-/// reshape may need a copy, where dimensions that merge do not follow each
-/// other in memory: a transposed 4x8 cannot be read as 32.
+/// A view is a buffer with sizes and strides: element [i, j] is at offset + i *
+/// strides[0] + j * strides[1] of the root. Transposing permutes both lists,
+/// broadcasting adds strides of 0, slicing moves the offset. Only a reshape may
+/// need a copy, namely if dimensions that it merges are not contiguous in
+/// memory: a transposed 4x8 cannot be read as 32.
 ///
-/// In a loop a view may move by a number of elements with every turn: the slice
-/// of stacked weights that is the turn's layer. Or it lies at the device's
-/// place: the block of a gathered tensor that is its own.
+/// In a loop a view may move by a number of elements in every iteration: the
+/// slice of stacked weights for the layer of that iteration. Or its offset
+/// depends on the device's position along axes: the device's own block of a
+/// gathered tensor.
 
 #ifndef TPOPT_PASSES_LOWER_VIEW_H
 #define TPOPT_PASSES_LOWER_VIEW_H
@@ -26,11 +27,12 @@ struct View {
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
-  mlir::Operation *loop = nullptr; ///< The step.loop that it moves with.
-  /// Else the axes that it lies along, `plus` places further on.
+  mlir::Operation *loop = nullptr; ///< The step.loop that the view moves with.
+  /// If not in a loop: the axes along which the device's position, plus `plus`,
+  /// determines the offset.
   spmd::AxisListAttr axes;
   int64_t plus = 0;
-  int64_t by = 0; ///< Elements in each turn, or from place to place.
+  int64_t by = 0; ///< Elements per iteration or position.
 
   View() = default;
   /// All of a dense buffer.
@@ -39,11 +41,13 @@ struct View {
   View(llvm::ArrayRef<int64_t> shape, mlir::Type element);
 
   int64_t getNumElements() const;
-  /// Whether it has elements at several places, as overlapping windows do.
+  /// Returns true if an element appears at several indices, as in overlapping
+  /// windows.
   bool hasRepeats() const;
-  /// Row-major and without gaps, wherever it begins.
+  /// Returns true if the view is row-major and without gaps; its offset does
+  /// not matter.
   bool isDense() const;
-  /// Exactly its root.
+  /// Returns true if the view is all of its root.
   bool isRoot() const;
 
   View transpose(llvm::ArrayRef<int64_t> permutation) const;
@@ -52,18 +56,19 @@ struct View {
                  llvm::ArrayRef<int64_t> dims) const;
   View slice(llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
              llvm::ArrayRef<int64_t> steps) const;
-  /// Each of `dims` becomes two, of windows from element `starts` on and of
-  /// their elements; see tp.window.
+  /// Each of `dims` becomes two: the number of the window, counted from element
+  /// `starts` on, and the element in the window; see tp.window.
   View window(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> starts,
               llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> dilations,
               llvm::ArrayRef<int64_t> shape) const;
   /// The first `sizes` elements of every dimension.
   View takeFront(llvm::ArrayRef<int64_t> sizes) const;
-  /// The same elements in row-major order, if strides can say so.
+  /// The same elements in row-major order, or none if strides cannot describe
+  /// them.
   std::optional<View> reshape(llvm::ArrayRef<int64_t> shape) const;
 
   mlir::MemRefType getType() const;
-  /// Whether both are the same elements of the same memory.
+  /// Returns true if both views are the same elements of the same memory.
   bool isSame(const View &other) const;
 };
 

@@ -47,7 +47,8 @@ struct WriteArtifact : tp::impl::WriteArtifactPassBase<WriteArtifact> {
       getOperation().emitError() << toMessage(std::move(error));
       return signalPassFailure();
     }
-    // They are in the artifact now, and unreadable in the text of the module.
+    // The programs are in the artifact now, and would be unreadable in the text
+    // of the module.
     getOperation()->removeAttr(kProgramsAttr);
   }
 };

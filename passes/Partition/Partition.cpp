@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Chooses what every op computes on every device, and writes the reshards.
+// Chooses how every op is computed on the devices, and writes the reshards.
 
 #include "passes/Partition/PostponeConstraints.h"
 
@@ -30,7 +30,7 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// Why `user` makes a reshard necessary.
+/// The reason why `user` makes a reshard necessary.
 static ReasonAttr getReason(const Mesh &mesh, const TensorSharding &from,
                             const TensorSharding &to, Operation *user) {
   MLIRContext *context = user->getContext();
@@ -59,7 +59,8 @@ static ReasonAttr getReason(const Mesh &mesh, const TensorSharding &from,
 
 namespace {
 
-/// Whether `user` wants its operands in a layout that the user wrote down.
+/// Returns true if the op `user` needs its operands in a layout that the
+/// programmer wrote down.
 bool isAnnotation(Operation *user) {
   return isa<ConstraintOp, ManualOp, ReturnOp>(user) ||
          (user->hasTrait<OpTrait::ReturnLike>() &&
@@ -67,7 +68,7 @@ bool isAnnotation(Operation *user) {
 }
 
 /// Partitions a function, or the body of a manual region along its free axes:
-/// `root`, but for the manual regions in it.
+/// all of `root` except for the manual regions inside it.
 class Partitioner {
 public:
   Partitioner(Operation *root, ShardingTable &table, const CostModel &cost,
@@ -75,7 +76,7 @@ public:
       : root(root), manual(dyn_cast<ManualOp>(root)), table(table),
         planner(root, table, cost, options), options(options) {}
 
-  /// After run(): how much less another plan could cost at most.
+  /// After run(): an upper bound on how much less another plan could cost.
   double getGap() const { return planner.getGap(); }
 
   LogicalResult run() {
@@ -100,7 +101,7 @@ public:
   }
 
 private:
-  /// Every op must have a rule, or be one whose data flow is known.
+  /// Checks that every op has a rule or a known data flow.
   LogicalResult checkOps() {
     for (Operation *op : planner.getOps()) {
       if (isa<ShardingRuleOpInterface>(op) ||
@@ -116,7 +117,8 @@ private:
     return success();
   }
 
-  /// Propagation decides what nobody has sharded.
+  /// Checks that the signature has shardings; by now propagation has added
+  /// those that were not written down.
   LogicalResult checkSignature() {
     auto function = dyn_cast<FunctionOpInterface>(root);
     if (!function || options.freeArguments)
@@ -142,7 +144,7 @@ private:
     return success();
   }
 
-  /// A value, the layout it is made in, and its copies.
+  /// A value, the layout in which it is made, and its copies in other layouts.
   struct Copied {
     Value value;
     const TensorSharding *layout;
@@ -176,7 +178,7 @@ private:
       table.set(value, *layout);
   }
 
-  /// Where somebody wants explanations: what else values could have been.
+  /// If explanations were requested, records the alternative layouts of values.
   void recordAlternatives() {
     Operation *function = isa<FunctionOpInterface>(root)
                               ? root
@@ -184,7 +186,7 @@ private:
     auto record = function->getAttrOfType<ArrayAttr>(kExplanationsAttr);
     if (!record)
       return;
-    // Of several ops that one is replaced by, the last one has its result.
+    // If an op was replaced by several, the last of them has its result.
     llvm::DenseMap<int64_t, Value> values;
     for (Operation *op : planner.getOps())
       for (Value result : op->getResults())
@@ -213,8 +215,8 @@ private:
                                 entry.getLosses(), alternatives);
   }
 
-  /// Arguments and results keep what propagation gave them, closed now, unless
-  /// they were free.
+  /// Arguments and results keep the shardings that propagation gave them, now
+  /// closed, unless they were free.
   void closeSignature(FunctionOpInterface function) {
     auto close = [&](Type type, ShardingAttr sharding,
                      const TensorSharding *chosen) {
@@ -237,8 +239,8 @@ private:
     setSignature(function, arguments, results);
   }
 
-  /// What enters and leaves a manual region does so in the layout that is best
-  /// for its body.
+  /// Values enter and leave a manual region in the layout that is best for its
+  /// body.
   void closeBorder() {
     auto close = [&](ArrayAttr list, ValueRange carriers) {
       SmallVector<Attribute> closed;
@@ -270,7 +272,7 @@ private:
       if (Operation *def = source.getDefiningOp();
           def && plan.isFree && isCheapSource(def) && from->unreduced.empty() &&
           plan.layout->unreduced.empty()) {
-        // It is as cheap to make it as needed.
+        // Making it in the needed layout is as cheap.
         copy = builder.clone(*def)->getResult(0);
         table.set(copy, *plan.layout);
       } else {
@@ -290,7 +292,7 @@ private:
       unused.push_back(def);
   }
 
-  /// Writes why `reshard` is there: for `user`.
+  /// Records the reason for `reshard`, which is needed by `user`.
   void describe(ReshardOp reshard, const TensorSharding &from,
                 const TensorSharding &to, Operation *user) {
     reshard->setAttr(kWhyAttr,
@@ -299,7 +301,7 @@ private:
                                   /*requested=*/isAnnotation(user)));
   }
 
-  /// Constraints and barriers have done their work.
+  /// Drops constraints and barriers, which are no longer needed.
   void dropAnnotations() {
     for (Operation *op : annotations) {
       if (op->getNumResults() != 0)
@@ -315,7 +317,7 @@ private:
   PlannerOptions options;
   std::vector<Copied> copies;
   SmallVector<Operation *> annotations;
-  SmallVector<Operation *> unused; ///< Sources that are made otherwise.
+  SmallVector<Operation *> unused; ///< Sources that were made anew.
 };
 
 struct Partition : tp::impl::PartitionPassBase<Partition> {
@@ -328,7 +330,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
     auto capacity = readMemoryOption(getOperation(), memory, *device);
     if (failed(capacity))
       return signalPassFailure();
-    // What comes later plans and reports for them, too.
+    // Later passes also plan and report for this machine and memory.
     PlanRecord plan = PlanRecord::get(getOperation());
     if (!machine.empty())
       plan.machine = machine;
@@ -347,7 +349,8 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       PlannerOptions options{freeArguments, allAxes, /*capacity=*/0,
                              CombineCollectivesPassOptions().bucketBytes};
       postponeConstraints(function);
-      // Around a manual region, what it takes and gives is fixed.
+      // Partition manual regions first: the code around a region takes the
+      // layouts of its operands and results as fixed.
       SmallVector<Operation *> roots;
       function->walk([&](ManualOp op) {
         if (!getFreeAxes(op, table.getMesh()).empty())
@@ -356,7 +359,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       roots.push_back(function);
       PlanFacts facts;
       for (Operation *root : roots) {
-        // All that a call of the function holds has to fit.
+        // Everything that a call of the function holds has to fit.
         options.capacity = root == function.getOperation() ? *capacity : 0;
         Partitioner partitioner(root, table, cost, options);
         if (failed(partitioner.run()))

@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// Whether `op` adds, or subtracts, elements of partial operands.
+/// Returns true if `op` can add or subtract partial operands element by
+/// element.
 static bool addsPartial(Operation *op) {
   auto linear = dyn_cast<LinearOpInterface>(op);
   return linear && op->hasTrait<Elementwise>() && op->getNumOperands() > 1 &&
@@ -21,8 +22,8 @@ static bool addsPartial(Operation *op) {
          });
 }
 
-/// The constraint that an operand comes from, if that is its only use and runs
-/// as often.
+/// The constraint that makes an operand, if this is its only use and both are
+/// in the same block.
 static ConstraintOp getOwnConstraint(OpOperand &operand) {
   auto constraint = operand.get().getDefiningOp<ConstraintOp>();
   return constraint && constraint->hasOneUse() &&

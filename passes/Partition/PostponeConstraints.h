@@ -1,11 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Adds first, and asks for the layout of the sum.
+/// \file Moves constraints from addends to their sum.
 ///
-/// Some frameworks annotate the layout of every value, also of each gradient
-/// before gradients are added. Each gradient would get an all-reduce of its
-/// own:
+/// Some frameworks annotate the layout of every value, including each gradient
+/// before gradients are added. Then each gradient would get its own all-reduce:
 ///
 ///     %a = spmd.constraint %x <S>           %c = tp.add %x, %y
 ///     %b = spmd.constraint %y <S>      =>   %d = spmd.constraint %c <S>
@@ -19,8 +18,9 @@
 namespace tp {
 
 /// Moves constraints of equal layouts past the ops that add their results, if
-/// nobody else takes these. Sums of partial values are partial again, so the
-/// constraint can wait; what has its layout already has it then, too.
+/// the results have no other uses. Sums of partial values are again partial, so
+/// the constraint can wait; if an addend already has the layout, the sum gets
+/// it as well.
 void postponeConstraints(mlir::Operation *root);
 
 } // namespace tp

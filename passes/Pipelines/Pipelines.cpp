@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The order of the stages.
+// The order of the compiler's stages.
 
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 
@@ -21,7 +21,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// What makes a program that a user wrote one that can be partitioned.
+/// Adds the passes that bring a user's program into a form that can be
+/// partitioned.
 static void addPreparation(OpPassManager &manager) {
   manager.addPass(createImportStableHLOPass());
   manager.addPass(createInlineCallsPass());
@@ -38,7 +39,8 @@ static void addStage(OpPassManager &manager, Stage stage,
     addPreparation(manager);
     if (!options.mesh.empty())
       manager.addPass(createSetMeshPass({options.mesh}));
-    // A plan is about axes, which nobody can guess.
+    // A plan refers to axes by name, so a default mesh cannot stand in for its
+    // mesh.
     else if (options.defaultMesh && options.plan.empty() &&
              options.zero.empty())
       manager.addPass(createSetMeshPass({"device=1", /*ifMissing=*/true}));
@@ -112,14 +114,14 @@ void tp::buildCompilePipeline(OpPassManager &manager,
   bool writes =
       !options.artifact.empty() && options.stopAfter == Stage::Localize;
   if (options.part != CompilePart::Lower) {
-    // The program that is kept is one that the interpreter can run.
+    // The program that is kept must be one that the interpreter can run.
     manager.addPass(createImportStableHLOPass());
     if (writes) {
       manager.addPass(createNameInputsPass());
       manager.addPass(createKeepProgramPass());
     }
     buildShardPipeline(manager, options, options.overlap && options.chunk);
-    // A report, and only that, comes between the parts.
+    // Only a report may come between the two parts.
     if (options.part == CompilePart::Shard && options.report &&
         options.stopAfter == Stage::Localize)
       manager.addPass(createMeasureMemoryPass(

@@ -64,7 +64,7 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
       MeshOp::create(builder, module.getLoc(), "mesh", attribute, nullptr);
       return;
     }
-    // Links belong to the axes they were written for.
+    // Links describe the axes of the mesh they were written for.
     meshes[0].setMeshAttr(attribute);
     meshes[0].removeLinksAttr();
   }

@@ -11,7 +11,7 @@ using namespace tp::spmd;
 
 namespace {
 
-/// Writes records of the values of one program.
+/// Writes the records of one program's values.
 class Recorder {
 public:
   Recorder(const PropagationGraph &graph, const Provenance &provenance,
@@ -85,7 +85,7 @@ private:
 
 } // namespace
 
-/// Writes the numbers of its records into the location of a value.
+/// Writes the number of a value's record into the value's location.
 static void setRecordId(Value value, ValueId id) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     argument.setLoc(withRecordIds(argument.getLoc(), int64_t(id)));

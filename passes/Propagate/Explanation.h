@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What propagation did, for tp-explain.
+// Records what propagation did, for tp-explain.
 
 #ifndef TPOPT_PASSES_PROPAGATE_EXPLANATION_H
 #define TPOPT_PASSES_PROPAGATE_EXPLANATION_H
@@ -14,8 +14,8 @@
 namespace tp {
 
 /// Attaches `tp.explanations` to `function`: an `#tp.explanation` per value.
-/// The locations of values get the numbers of their records. `ops` are the
-/// program's ops by their number in `graph`.
+/// Each value's location gets the number of its record. `ops` are the program's
+/// ops by their number in `graph`.
 void attachExplanations(mlir::FunctionOpInterface function,
                         const PropagationGraph &graph,
                         const Provenance &provenance, ShardingTable &table,

@@ -80,7 +80,7 @@ public:
   }
 
   LogicalResult run(bool explain) {
-    // One storage, one sharding.
+    // Arguments that share storage must have the same sharding.
     for (auto &[name, args] : named) {
       if (args.size() < 2)
         continue;
@@ -108,7 +108,7 @@ public:
       }
       if (isa_and_present<ManualOp>(value.getDefiningOp())) {
         TensorSharding sharding = graph.getSharding(id);
-        sharding.replicated.clear(); // of manual axes, for the time being
+        sharding.replicated.clear(); // manual axes, from withoutManual
         setSharding(value, table.toAttr(sharding));
         continue;
       }
@@ -153,8 +153,8 @@ private:
     spmd::setSignature(function, arguments, outputs);
   }
 
-  /// A value with an annotation, open without one. Other than tensors do not
-  /// take part.
+  /// Adds a value with its annotation; without one, its dimensions are open.
+  /// Only tensors take part.
   std::optional<ValueId> addValue(Value value, ShardingAttr annotation) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
@@ -200,7 +200,7 @@ private:
       return addRegionFlow(flow);
     if (op->hasTrait<OpTrait::ReturnLike>()) {
       if (isa<RegionFlowOpInterface>(op->getParentOp()))
-        return success(); // which ties the operands
+        return success(); // RegionFlowOpInterface ties the operands
       if (isa<FunctionOpInterface>(op->getParentOp()))
         return addReturn(op);
     }
@@ -252,7 +252,7 @@ private:
     return rule.get();
   }
 
-  /// An identity from `from` to `to`, of op `op`.
+  /// Adds an identity from `from` to `to`, on behalf of `op`.
   void addIdentity(Operation *op, ValueId from, ValueId to) {
     ArrayRef<int64_t> shape = graph.getShape(from);
     std::unique_ptr<ShardingRule> &rule = identities[shape.vec()];
@@ -270,7 +270,8 @@ private:
   }
   uint64_t volume(ValueId id) const { return getVolume(graph.getShape(id)); }
 
-  /// What a function returns, in the sharding its type asks for.
+  /// Ties the values that a function returns to the shardings that its
+  /// signature asks for.
   LogicalResult addReturn(Operation *op) {
     auto function = cast<FunctionOpInterface>(op->getParentOp());
     llvm::DenseMap<unsigned, SmallVector<ValueId, 1>> donors =
@@ -289,7 +290,7 @@ private:
       values[to] = operand;
       addIdentity(op, it->second, to);
       results.push_back({function, unsigned(index), to});
-      // A result that overwrites an argument lies as that does.
+      // A result that overwrites an argument must be sharded like the argument.
       for (ValueId donor : donors.lookup(index))
         if (auto error = graph.addShardingGroup({donor, to}))
           return report(*error);
@@ -297,7 +298,7 @@ private:
     return success();
   }
 
-  /// The arguments that results overwrite, by the number of the result.
+  /// Maps the number of each result to the arguments that it overwrites.
   llvm::DenseMap<unsigned, SmallVector<ValueId, 1>>
   getDonors(FunctionOpInterface function) {
     llvm::DenseMap<unsigned, SmallVector<ValueId, 1>> donors;
@@ -309,9 +310,9 @@ private:
     return donors;
   }
 
-  /// The body is code like any other, on what the manual axes leave of its
-  /// values: what is done to the free axes is the same on both sides of its
-  /// border, and manual ones do not cross it.
+  /// The body of a manual region takes part like any other code, on the local
+  /// values that the manual axes leave. Shardings along free axes propagate
+  /// across its border unchanged; shardings along manual axes do not cross it.
   LogicalResult addManual(ManualOp op) {
     if (failed(checkFreeParts(op)))
       return failure();
@@ -355,8 +356,8 @@ private:
     return success();
   }
 
-  /// What is asked for along free axes cuts evenly, and nothing in the body
-  /// asks for manual ones.
+  /// Checks that shardings along free axes divide evenly, and that nothing in
+  /// the body asks for a manual axis.
   LogicalResult checkFreeParts(ManualOp op) {
     AxisList free = getFreeAxes(op, table.getMesh());
     auto check = [&](Location loc, Type type,
@@ -416,8 +417,9 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// `annotation` for `value`, at the border or inside of `op`, and no manual
-  /// axis that it does not have.
+  /// The sharding `annotation` of `value`, at the border or inside of `op`.
+  /// Manual axes that it does not use are marked replicated, so that
+  /// propagation does not add them.
   TensorSharding withoutManual(ManualOp op, Value value,
                                ShardingAttr annotation) {
     TensorSharding sharding = table.resolve(
@@ -430,13 +432,13 @@ private:
     return sharding;
   }
 
-  /// Ties a value outside of a manual region, which crosses its border in
-  /// `sharding`, to what it is inside.
+  /// Ties a value outside of a manual region, which crosses the border with
+  /// `sharding`, to its counterpart inside.
   void addBorder(ManualOp op, Attribute sharding, ValueId outside,
                  ValueId inside, bool enters) {
     ArrayRef<int64_t> shape = graph.getShape(outside);
     AxisList free = getFreeAxes(op, table.getMesh());
-    std::vector<int64_t> counts; // of blocks that the manual axes make
+    std::vector<int64_t> counts; // blocks along the manual axes, per dimension
     for (const DimSharding &dim :
          table.resolve(cast<ShardingAttr>(sharding), shape.size()).dims) {
       int64_t &count = counts.emplace_back(1);
@@ -454,8 +456,9 @@ private:
                           enters ? inside : outside, OpClass::DataMovement));
   }
 
-  /// What a value in a manual region has along the free axes: what cuts it
-  /// evenly, as partition takes no other.
+  /// The sharding along free axes of a value in a manual region. Axes that do
+  /// not divide the dimension evenly are dropped, since tp-partition rejects
+  /// them there.
   TensorSharding getInside(ValueId id) const {
     TensorSharding sharding = graph.getSharding(id);
     sharding.replicated.clear();
@@ -469,8 +472,8 @@ private:
     return sharding;
   }
 
-  /// Writes what a manual region returns; its results have what they have
-  /// outside.
+  /// Writes the shardings of what manual regions return; the ops' results keep
+  /// the shardings they have outside.
   void setManualResults() {
     for (ManualResult &result : manualResults) {
       SmallVector<Attribute> list(result.op.getOutShardings().getValue());
@@ -493,7 +496,7 @@ private:
         return failure();
     for (Channel channel : getChannels(op)) {
       if (!ids.count(channel.getOwner()))
-        continue; // no tensor
+        continue; // not a tensor
       SmallVector<ValueId> sources, targets;
       for (OpOperand *source : channel.getSources())
         sources.push_back(ids.lookup(source->get()));
@@ -538,7 +541,7 @@ private:
   struct ManualResult {
     ManualOp op;
     unsigned index;
-    ValueId id; ///< Of what the body returns.
+    ValueId id; ///< The value that the body returns.
   };
 
   ShardingTable &table;
@@ -549,7 +552,8 @@ private:
   std::vector<Operation *> ops; ///< By op id.
   std::vector<Result> results;
   std::vector<ManualResult> manualResults;
-  /// The values in bodies of manual regions: from the first up to the second.
+  /// Ranges of ids of the values in bodies of manual regions; the second id is
+  /// exclusive.
   SmallVector<std::pair<ValueId, ValueId>> inManual;
   llvm::MapVector<StringAttr, SmallVector<Value>> named;
   std::map<int64_t, SmallVector<ValueId>> groups;
@@ -563,7 +567,7 @@ struct Propagate : tp::impl::PropagatePassBase<Propagate> {
   using PropagatePassBase::PropagatePassBase;
 
   void runOnOperation() override {
-    // Functions of one mesh together, in program order.
+    // Propagate functions that share a mesh together, in program order.
     llvm::MapVector<Operation *, SmallVector<FunctionOpInterface>> byMesh;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())

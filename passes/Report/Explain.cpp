@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Says why values are sharded as they are.
+// Explains why values are sharded as they are.
 
 #include "lib/Report/BuildReport.h"
 #include "lib/Report/Sentences.h"
@@ -22,11 +22,11 @@ using namespace tp::cost;
 
 namespace {
 
-/// The record of one function, as Propagate wrote it.
+/// The record of one function, as written by Propagate.
 using Record = SmallVector<ExplanationAttr>;
 
-/// The number of the value that a function returns as `name`, which may be the
-/// name of nothing else.
+/// The number of the value that a function returns under the name `name`. No
+/// value inside the function need have that name.
 std::optional<int64_t> findReturned(FunctionOpInterface function,
                                     StringRef name) {
   Operation *end = function.getFunctionBody().back().getTerminator();
@@ -156,7 +156,8 @@ private:
   const Record &record;
   ShardingTable &table;
   llvm::raw_ostream &os;
-  /// By number: of several ops that an op has become, the last one.
+  /// Values by number. If an op was replaced by several ops, this is the result
+  /// of the last one.
   llvm::DenseMap<int64_t, Value> values;
   llvm::DenseMap<Value, SmallVector<CollectiveCost>> launches;
 };
@@ -167,7 +168,8 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
   LogicalResult initializeOptions(
       StringRef options,
       function_ref<LogicalResult(const Twine &)> errorHandler) override {
-    // A lone value is all there is: names may have blanks.
+    // An option without `name=` is taken whole as the name, since names may
+    // contain blanks.
     std::string named = options.empty() || options.starts_with("name=")
                             ? options.str()
                             : ("name='" + options + "'").str();
@@ -200,7 +202,7 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
     dropRecordIds();
   }
 
-  /// Locations are what they were before propagation.
+  /// Restores the locations that ops had before propagation.
   void dropRecordIds() {
     AttrTypeReplacer replacer;
     replacer.addReplacement([](LocationAttr loc) -> std::optional<Attribute> {
@@ -214,7 +216,7 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
 
   LogicalResult
   checkName(ArrayRef<std::pair<FunctionOpInterface, Record>> records) {
-    // Near names first, then by alphabet.
+    // Sort by edit distance, then alphabetically.
     SmallVector<std::pair<unsigned, StringRef>> near;
     for (auto &[function, record] : records) {
       if (findReturned(function, valueName))

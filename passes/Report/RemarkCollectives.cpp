@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A remark for every collective.
+// Emits a remark for every collective.
 
 #include "lib/Report/BuildReport.h"
 #include "lib/Report/Sentences.h"
@@ -28,7 +28,7 @@ struct RemarkCollectives
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    // Nobody listens: nothing to say.
+    // Without a remark engine nobody would receive the remarks.
     if (!getContext().getRemarkEngine())
       return;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Says what the program sends, computes and holds.
+// Reports what the program sends, computes and stores.
 
 #include "dialects/TP/Interface.h"
 #include "lib/Report/BuildReport.h"
@@ -19,16 +19,18 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::cost;
 
-/// Pass options as text, in which a first word without a key is the file:
-/// `OUT.json table=false` is `file=OUT.json table=false`.
+/// Pass options as text. A first word without a key names the file: `OUT.json
+/// table=false` is `file=OUT.json table=false`.
 static std::string nameFile(StringRef options) {
   StringRef word = options.take_until(llvm::isSpace);
   auto [name, value] = word.split('=');
-  // A key is a word of letters and has a value behind it; a path has neither.
+  // A key consists of letters and is followed by `=` and a value; a path does
+  // not look like that.
   bool isKey = name.size() != word.size() && llvm::all_of(name, llvm::isAlpha);
   if (word.empty() || isKey)
     return options.str();
-  // A lone value is all there is: paths may have blanks.
+  // If there is no other option, the whole text is the path, since paths may
+  // contain blanks.
   if (!options.contains('=') && !options.contains('\''))
     return ("file='" + options + "'").str();
   return ("file=" + options).str();
@@ -53,8 +55,8 @@ struct ReportProgram : tp::impl::ReportPassBase<ReportProgram> {
     FailureOr<Report> report = buildReport(getOperation(), *device);
     if (failed(report))
       return signalPassFailure();
-    // Read once: later changes are not verified nor priced, and times are not
-    // of the IR.
+    // Clear what has been reported: later changes are neither verified nor
+    // priced, and times do not belong in the IR.
     PlanRecord plan = PlanRecord::get(getOperation());
     plan.verified = Verified::Off;
     plan.verifyMicroseconds = 0;

@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Rejects gathers and exchanges that nobody asked for, and annotations, axes
-// and entries of plans that do nothing.
+// and plan entries that have no effect.
 
 #include "lib/Report/BuildReport.h"
 #include "lib/Report/Sentences.h"
@@ -42,7 +42,7 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
       if (failed(mesh))
         return signalPassFailure();
       ShardingTable table(&getContext(), mesh->toMesh());
-      // All of them at once: they are mended together.
+      // Report all of them at once, so that they can be fixed together.
       function->walk([&](Operation *op) {
         if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
           ok &= succeeded(check(*launch, table));

@@ -18,8 +18,8 @@ static std::pair<int64_t, int64_t> getBytesOf(Value root) {
 }
 
 /// A view that moves with a loop inside the step, or with one further out, may
-/// be anywhere in its root. `depth` loops are between the step and who uses the
-/// buffer.
+/// be anywhere in its root. `depth` loops are between the step and the user of
+/// the buffer.
 static Access getAccess(Value buffer, bool isWrite, int64_t depth) {
   Value root = step::getRoot(buffer);
   MemRefType type = step::bufferTypeOf(buffer);
@@ -44,7 +44,8 @@ static Access getAccess(Value buffer, bool isWrite, int64_t depth) {
   return access;
 }
 
-/// The bytes of a view at the device's place, where that is `place`.
+/// The bytes of a view on a device, given that the device's position is
+/// `place`.
 static std::pair<int64_t, int64_t> getBytesAt(step::ViewOp view,
                                               int64_t place) {
   MemRefType type = view.getType();
@@ -78,8 +79,8 @@ llvm::SmallVector<Access, 4> schedule::getAccesses(Operation *step) {
     // The body of a kernel accesses the kernel's operands.
     if (isa<step::KernelOpInterface>(op->getParentOp()))
       return;
-    // Predicates are read by what controls others, whose effects are those of
-    // its regions.
+    // Control ops read their predicates; their other effects are those of their
+    // regions.
     bool isControl = step::isControlOp(op);
     int64_t depth = 0;
     for (Operation *at = op; at != step; at = at->getParentOp())

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which steps of a block touch the same memory.
+/// \file Finds the steps of a block that touch the same memory.
 
 #ifndef TPOPT_PASSES_SCHEDULE_CONFLICTS_H
 #define TPOPT_PASSES_SCHEDULE_CONFLICTS_H
@@ -12,35 +12,36 @@
 
 namespace tp::schedule {
 
-/// Bytes of an argument, an alloc or a constant, and what is done with them.
+/// Bytes of an argument, an alloc or a constant, and how they are accessed.
 struct Access {
   mlir::Value root;
   int64_t begin, end;
   bool isWrite;
-  /// The view, where it lies at the device's place; else null. Then the bytes
-  /// are those that it has at any place.
+  /// The view, if its offset depends on the device's position, else null. If
+  /// set, `begin` and `end` cover the view's bytes at all positions.
   step::ViewOp placed = {};
-  /// Bytes that it moves by with each iteration of the loop around the step.
-  /// Begin and end are those of the first iteration then.
+  /// Bytes that the access moves by with each iteration of the loop around the
+  /// step. If not 0, `begin` and `end` are those of the first iteration.
   int64_t moves = 0;
 
-  /// Whether both touch a byte in the same iteration, at any place, and one
-  /// writes it.
+  /// Returns true if both touch the same byte in the same iteration, at any
+  /// device position, and at least one of them writes.
   bool conflicts(const Access &other) const;
 };
 
-/// What a step does, and all steps in it. A collective's are those of its
-/// start: it may read its source and write its destination until it is done.
+/// The accesses of a step and of all steps inside it. The accesses of a
+/// collective belong to its start: it may read its source and write its
+/// destination until it is done.
 llvm::SmallVector<Access, 4> getAccesses(mlir::Operation *step);
 
-/// Steps by number and what they touch, to be asked who is in the way of whom.
+/// Numbered steps with their accesses. Answers which steps conflict.
 class Conflicts {
 public:
-  /// Numbers ascend.
+  /// Steps must be added in ascending order.
   void add(unsigned number, llvm::ArrayRef<Access> accesses);
 
-  /// The steps before and behind `number` that touch what `accesses` do, one of
-  /// both writing; each once, in ascending order.
+  /// The steps before and after `number` that conflict with `accesses`; each
+  /// step once, in ascending order.
   struct Neighbours {
     llvm::SmallVector<unsigned> before, behind;
   };

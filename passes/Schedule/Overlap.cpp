@@ -12,12 +12,12 @@ using namespace tp;
 using namespace tp::schedule;
 
 /// A transfer starts ahead of its place when the time left until it is needed
-/// falls below what the link has to carry by then, times one of these.
-/// Predictions are not exact, so 2 is tried first; the others are for programs
-/// that memory or the order on the link limits.
+/// falls below the link's work until then, times one of these factors.
+/// Predictions are not exact, so 2 is tried first. The other factors are for
+/// programs that are limited by memory or by the order on the link.
 static constexpr double kHastes[] = {2, 1, 4, 1e9};
 
-/// Seconds of the steps before each place.
+/// The total seconds of the steps before each place.
 static std::vector<double> getBeginnings(const Problem &problem) {
   std::vector<double> begin = {0};
   for (double seconds : problem.steps)
@@ -25,7 +25,7 @@ static std::vector<double> getBeginnings(const Problem &problem) {
   return begin;
 }
 
-/// Seconds of steps and preparations.
+/// The total seconds of steps and preparations.
 static double getComputed(const Problem &problem) {
   double seconds = getBeginnings(problem).back();
   for (const Transfer &transfer : problem.transfers)
@@ -50,7 +50,7 @@ Schedule schedule::keep(const Problem &problem) {
 
 namespace {
 
-/// Goes through the steps once, as a device does.
+/// Simulates a device that executes the steps once.
 class Simulation {
 public:
   Simulation(const Problem &problem, const Limits &limits, double haste)
@@ -117,8 +117,8 @@ private:
     held += problem.transfers[i].bytes;
     ahead.push_back(i);
   }
-  /// A transfer that is done where it stands holds no more than it would
-  /// anyway.
+  /// A transfer that is done at its place or later holds no more memory than in
+  /// the program as written.
   void release(unsigned i) {
     if (!states[i].isHeld || !states[i].isDone ||
         problem.transfers[i].place > at)
@@ -137,8 +137,9 @@ private:
            underWay.size() < limits.count;
   }
 
-  /// Finishes the oldest transfers until there is room. One that is ahead of
-  /// its place frees no memory, since its result is not used before.
+  /// Finishes the oldest transfers until there is room. A transfer that is
+  /// ahead of its place frees no memory, since its result is not used before
+  /// that place.
   bool makeRoom(unsigned i, bool mayWait) {
     while (!hasRoom(i)) {
       const unsigned *oldest = llvm::find_if(underWay, [&](unsigned other) {
@@ -158,7 +159,7 @@ private:
       finish(byNeed[nextNeeded++]);
   }
 
-  /// Those that stand here and have not started before.
+  /// Starts the transfers whose place is here and that have not started before.
   void startStanding() {
     for (; nextStanding < states.size() &&
            problem.transfers[nextStanding].place <= at;
@@ -182,7 +183,8 @@ private:
            });
   }
 
-  /// Those that would come too late if they waited for their place.
+  /// Starts the transfers that would arrive too late if they waited for their
+  /// place.
   void startAhead() {
     double toCarry = std::max(0.0, linkFree - time);
     for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
@@ -208,8 +210,7 @@ private:
   const double haste; ///< See kHastes.
   const std::vector<double> begin;
   std::vector<State> states;
-  std::vector<unsigned>
-      byNeed; ///< Transfers, that which is needed first first.
+  std::vector<unsigned> byNeed; ///< Transfers, soonest needed first.
   size_t nextNeeded = 0, nextStanding = 0;
   llvm::SmallVector<unsigned> underWay, ahead;
   unsigned at = 0;
@@ -238,8 +239,8 @@ struct Job {
 };
 } // namespace
 
-/// When the last job's tail ends, of those that may start the one with the
-/// longest tail first.
+/// The time when the last tail ends if, of the jobs that may start, the one
+/// with the longest tail always goes first.
 static double getPreemptiveEnd(std::vector<Job> jobs) {
   llvm::sort(jobs,
              [](const Job &a, const Job &b) { return a.release < b.release; });
@@ -268,8 +269,9 @@ static double getPreemptiveEnd(std::vector<Job> jobs) {
 double schedule::getBound(const Problem &problem) {
   size_t numSteps = problem.steps.size();
   std::vector<double> begin = getBeginnings(problem);
-  // Preparations of what is needed before a place run before it, and those of
-  // what may start only behind it run after it.
+  // Preparations of transfers that are needed before a place run before that
+  // place. Preparations of transfers that can start only after a place run
+  // after it.
   std::vector<double> before(numSteps + 2), behind(numSteps + 2);
   for (const Transfer &transfer : problem.transfers) {
     before[transfer.needed + 1] += transfer.preparation;
@@ -279,8 +281,8 @@ double schedule::getBound(const Problem &problem) {
     before[place] += before[place - 1];
   for (size_t place = numSteps; place-- > 0;)
     behind[place] += behind[place + 1];
-  // The longest chain: when each place is reached if every transfer had a link
-  // of its own.
+  // The longest chain: the time when each place is reached if every transfer
+  // had a link of its own.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
   std::vector<double> arrives(problem.transfers.size()), releases(arrives);
   unsigned settled = 0;
@@ -292,7 +294,7 @@ double schedule::getBound(const Problem &problem) {
           std::max({chain, waits[settled], begin[settled] + before[settled]});
     }
   };
-  // In the order that they stand in, since each is behind what it waits for.
+  // In program order, since each transfer comes after those that it waits for.
   for (auto [i, transfer] : llvm::enumerate(problem.transfers)) {
     settle(transfer.earliest + 1);
     releases[i] = reached[transfer.earliest];

@@ -1,16 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file When collectives start and when somebody waits for them, so that they
-/// travel while others compute. Nothing here knows IR.
+/// \file Decides when collectives start and when the device waits for them, so
+/// that they travel during other computations. Nothing here depends on IR.
 ///
 /// A device computes steps in program order and has one link, which carries one
 /// transfer at a time, in the order of their starts. A device that waits for a
-/// transfer in flight is idle; that time is exposed. Times are seconds, memory
-/// is bytes.
+/// transfer in flight is idle; that time is exposed. Times are in seconds,
+/// memory in bytes.
 ///
-/// Of three steps of 2 s and a transfer of 3 s that stands before the last of
-/// them, reads what the first writes and is needed by nobody,
+/// For example, take three steps of 2 s and a transfer of 3 s. It is written
+/// just before the last step, reads the result of the first, and no step needs
+/// its result:
 ///
 ///     Problem problem;
 ///     problem.steps = {2, 2, 2};
@@ -29,58 +30,62 @@
 
 namespace tp::schedule {
 
-/// A collective. Places are numbers of steps and mean the place before that
-/// step; the number of steps is the place behind all.
+/// A collective. A place is the number of a step and means the point before
+/// that step; the number of steps means the point after all steps.
 struct Transfer {
-  unsigned earliest; ///< Nothing before it writes what the transfer reads.
-  unsigned place;    ///< Where it stands as the program is written.
-  unsigned needed;   ///< Where it has to be done.
+  unsigned earliest; ///< No step from here on writes what the transfer reads.
+  unsigned place;    ///< The place of the transfer in the program as written.
+  unsigned needed;   ///< The place where it has to be done.
   double seconds;
-  int64_t bytes; ///< Of memory that it holds while it is under way.
-  /// Seconds of computing right before its start: what it sends is packed.
+  int64_t bytes; ///< The memory that it holds while it is in flight.
+  /// Seconds of computing right before its start, to pack the data that it
+  /// sends.
   double preparation = 0;
-  /// Transfers that stand before it and have to be done when it starts.
+  /// Earlier transfers that have to be done when it starts.
   llvm::SmallVector<unsigned, 2> after = {};
 };
 
 struct Problem {
   std::vector<double> steps;       ///< Without preparations.
-  std::vector<Transfer> transfers; ///< In the order that they stand in.
+  std::vector<Transfer> transfers; ///< In program order.
 };
 
-/// What may be held beyond what the program as it is written holds.
+/// The memory and transfers allowed in addition to those of the program as
+/// written.
 struct Limits {
   int64_t bytes;
-  unsigned count; ///< Of transfers under way.
+  unsigned count; ///< The number of transfers in flight.
 };
 
 struct Event {
   unsigned transfer;
-  bool isStart; ///< Else somebody waits until it is done.
+  bool isStart; ///< Otherwise, the device waits until it is done.
 };
 
 struct Schedule {
-  /// What happens before each step, and behind the last one, in order.
+  /// The events before each step and after the last step, in order.
   std::vector<llvm::SmallVector<Event, 2>> events;
-  double seconds = 0; ///< Of all.
-  double exposed = 0; ///< Of it, those in which nobody computes.
+  double seconds = 0; ///< The total time.
+  double exposed = 0; ///< The part of it in which the device is idle.
 };
 
-/// Every transfer where it stands, and waited for at once.
+/// The schedule that starts every transfer at its place and waits for it at
+/// once.
 Schedule keep(const Problem &problem);
 
-/// Transfers start early and are waited for late. A start is never behind the
-/// place of its transfer, and what is under way or has arrived before that
-/// place stays within the limits, so that memory grows by at most
-/// `limits.bytes`. One that is needed soonest goes first; a transfer starts
+/// Starts transfers early and waits for them late. A transfer starts at its
+/// place at the latest. The transfers that are in flight, or have arrived,
+/// ahead of their place stay within the limits, so that memory grows by at most
+/// `limits.bytes`. The transfer that is needed soonest goes first; it starts
 /// ahead of its place when the time until it is needed becomes short for what
-/// is still to be carried by then. Not worse than `keep`.
+/// the link has to carry by then. The schedule is never slower than `keep`.
 Schedule overlap(const Problem &problem, const Limits &limits);
 
-/// Seconds that no schedule of the steps in this order goes below, whatever the
-/// memory: the longest chain of steps and transfers, and what the link needs if
-/// transfers may be interrupted (Jackson's preemptive schedule: of those that
-/// may start, the one with the most steps behind it).
+/// A lower bound on the seconds of any schedule of the steps in this order,
+/// with any amount of memory. It is the larger of the longest chain of steps
+/// and transfers, and the time that the link needs if transfers may be
+/// interrupted (Jackson's preemptive schedule: of those that may start, the
+/// transfer with the most steps after it).
 double getBound(const Problem &problem);
 
 } // namespace tp::schedule

@@ -22,16 +22,16 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::schedule;
 
-/// Share of a machine's memory that what is under way may take, and bytes of it
-/// where that is not known.
+/// Transfers in flight may hold one part in `kMemoryShare` of a machine's
+/// memory, or `kInFlightBytes` if the size of that memory is not known.
 static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
-/// What a loop that becomes four copies of its body has to gain, as a share of
-/// the program's time.
+/// The least gain that justifies turning a loop into four copies of its body,
+/// as a share of the program's time.
 static constexpr double kLeastGain = 0.01;
 
 namespace {
 
-/// Seconds of steps: see OverlapAttr.
+/// Predicted seconds of steps: see OverlapAttr.
 struct Prediction {
   double written = 0, scheduled = 0, bound = 0, exposed = 0;
 
@@ -44,7 +44,7 @@ struct Prediction {
   }
 };
 
-/// What schedules are made by.
+/// The context that schedules depend on.
 struct Surroundings {
   const cost::Machine &machine;
   const Mesh &mesh;
@@ -63,7 +63,7 @@ public:
     Schedule schedule = overlap(problem, given.limits);
     if (!groups.empty())
       apply(schedule);
-    // Those of the steps are in it as they are scheduled.
+    // The steps' times in `problem` are those of their scheduled bodies.
     return {keep(problem).seconds + inside.written - inside.scheduled,
             schedule.seconds,
             getBound(problem) + inside.bound - inside.scheduled,
@@ -71,18 +71,18 @@ public:
   }
 
 private:
-  /// A step or the start of a collective, in the order that they stand in.
+  /// A step or the start of a collective, in program order.
   struct Item {
     Operation *op;
     llvm::SmallVector<Access, 4> accesses;
-    std::optional<unsigned> transfer; ///< That it starts,
+    std::optional<unsigned> transfer; ///< The transfer that it starts,
     std::optional<unsigned> prepares; ///< or that it prepares.
-    unsigned place = 0;               ///< The step that it is, or the next one.
+    unsigned place = 0; ///< The number of this step, or of the next one.
   };
-  /// A collective, and the steps that only write what it sends.
+  /// A collective, and the steps that only write the data that it sends.
   struct Group {
     step::CollectiveStartOp start;
-    unsigned number; ///< Of the item.
+    unsigned number; ///< The number of its item.
     llvm::SmallVector<unsigned, 2> preparations = {};
   };
 
@@ -95,10 +95,10 @@ private:
 
   Block &block;
   const Surroundings &given;
-  Prediction inside; ///< Of loops and branches.
+  Prediction inside; ///< The prediction for loops and branches.
   std::vector<Item> items;
-  std::vector<Group> groups; ///< By transfer.
-  Conflicts conflicts;       ///< Of items.
+  std::vector<Group> groups; ///< Indexed by transfer.
+  Conflicts conflicts;       ///< Between items.
   llvm::SmallVector<Operation *> steps;
   Problem problem;
 };
@@ -109,8 +109,8 @@ static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
   return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
 }
 
-/// Storage of inputs and outputs is there anyway, and in a loop all that is
-/// from outside of it.
+/// The bytes that a collective in flight holds. Storage of inputs and outputs
+/// is held anyway and, in a loop, so is all storage from outside of the loop.
 static int64_t getHeldBytes(step::CollectiveStartOp start) {
   int64_t bytes = 0;
   Value source = step::getRoot(start.getSource()),
@@ -123,8 +123,8 @@ static int64_t getHeldBytes(step::CollectiveStartOp start) {
   return source == destination ? bytes / 2 : bytes;
 }
 
-/// Those that packed what is sent move with the start. They touch nothing else
-/// but what they read, which stays as it is until the start.
+/// Finds the steps that pack the data to send; they move with the start. They
+/// write nothing else, and their operands do not change until the start.
 void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
   Value source = step::getRoot(group.start.getSource());
   if (!source.getDefiningOp<step::AllocOp>())
@@ -140,7 +140,7 @@ void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
       return false;
     return llvm::all_of(
         conflicts.find(number, item.accesses).behind, [&](unsigned behind) {
-          // Another transfer that wants it would wait until this one is done.
+          // Another transfer that conflicts would wait until this one is done.
           return behind == group.number ||
                  (behind > group.number && !items[behind].transfer) ||
                  llvm::is_contained(before, behind);
@@ -166,7 +166,7 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
       const Item &item = items[other];
       if (item.transfer)
         transfer.after.push_back(*item.transfer);
-      else if (item.prepares) // of another one, whose source this one writes
+      else if (item.prepares) // of a transfer whose source this writes
         transfer.after.push_back(*item.prepares);
       else
         transfer.earliest = std::max(transfer.earliest, item.place + 1);
@@ -181,7 +181,7 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
   llvm::erase(transfer.after, self);
   llvm::sort(transfer.after);
   transfer.after.erase(llvm::unique(transfer.after), transfer.after.end());
-  // Another collective waits for this one when it starts.
+  // A later collective that conflicts waits for this one in its own start.
   for (unsigned other :
        conflicts.find(group.number, items[group.number].accesses).behind)
     if (!items[other].transfer && !items[other].prepares) {
@@ -191,9 +191,10 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
   return transfer;
 }
 
-/// Bodies are scheduled first, since what is outside sees their time. Loops
-/// count with all their iterations, a `while` with one, and a branch as the
-/// longer of its two. Of two ways to do the same, the faster one runs.
+/// Schedules the bodies of a control op first, since the outer schedule depends
+/// on their time. A loop counts with all its iterations, a `while` with one,
+/// and a branch with the longer of its two bodies. Of two alternative
+/// implementations, the faster one runs.
 static Prediction scheduleControl(Operation *control,
                                   const Surroundings &given) {
   llvm::SmallVector<Prediction, 2> bodies;
@@ -242,8 +243,9 @@ void BlockScheduler::collect() {
     problem.transfers.push_back(getTransfer(group));
 }
 
-/// With the views and allocs that it uses, if they stand behind `place`; to the
-/// end of the block if there is none.
+/// Moves `op` before `place`, along with the views and allocs that it uses if
+/// they come after `place`. Moves it to the end of the block if `place` is
+/// null.
 void BlockScheduler::moveBefore(Operation *op, Operation *place) {
   if (!place)
     return op->moveBefore(&block, block.end());
@@ -274,25 +276,26 @@ void BlockScheduler::apply(const Schedule &schedule) {
 
 namespace {
 
-/// What may become of a loop.
+/// A way to transform a loop.
 struct LoopForm {
-  bool spreads = false; ///< It makes stacked gathers layer by layer.
+  bool spreads = false; ///< Stacked gathers are made layer by layer.
   Shifts shifts = {};
 };
 
-/// Lets collectives of loops travel an iteration ahead or behind where that is
-/// predicted to be faster. What such a loop holds all the time is not left for
-/// others.
+/// Lets collectives of loops travel an iteration ahead or behind if that is
+/// predicted to be faster. The memory that such a loop holds all the time is
+/// not available to other loops.
 class LoopPipeliner {
 public:
   LoopPipeliner(step::ProgramOp program, const Surroundings &given)
       : program(program), given(given), limits(given.limits) {}
 
-  /// Schedules the program, which may be another op then.
+  /// Schedules the program and returns it; it may be another op than before.
   std::pair<step::ProgramOp, Prediction> run();
 
 private:
-  /// A copy of the program, where its ops went, and what may be under way.
+  /// A copy of the program, the map from ops to their copies, and the limits
+  /// that are left.
   struct Copy {
     step::ProgramOp program;
     IRMapping map;
@@ -309,8 +312,8 @@ private:
 
   step::ProgramOp program;
   const Surroundings &given;
-  Limits limits;                         ///< That loops so far leave.
-  llvm::SmallVector<step::LoopOp> loops; ///< Null: not to be tried any more.
+  Limits limits; ///< The limits that the loops so far leave.
+  llvm::SmallVector<step::LoopOp> loops; ///< Null: must not be tried any more.
   double best = 0, bound = 0;
 };
 
@@ -335,10 +338,11 @@ LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
   return copy;
 }
 
-/// What an iteration needs late has time in that iteration, and so has what it
-/// starts early, so only numbers of those that it needs first and of those that
-/// it starts last are tried. Stacked gathers that are made in the loop can all
-/// be ahead, since they need no buffers.
+/// A collective whose result is needed late has time to travel in its own
+/// iteration, and so has one that starts early. So each form is a number of
+/// collectives that are needed first and a number that start last. Stacked
+/// gathers that are made in the loop can all run ahead, since they need no
+/// buffers.
 std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
   auto getCounts = [](unsigned all) {
     llvm::SmallVector<unsigned> counts = {0};
@@ -373,7 +377,7 @@ void LoopPipeliner::improve(size_t number) {
     Copy tried = rewrite(loop, form);
     Prediction prediction = scheduleBy(tried.program, tried.limits);
     tried.program.erase();
-    // With whatever memory, no order goes below it.
+    // No order is faster than this bound, with any amount of memory.
     bound = std::min(bound, prediction.bound);
     if (tried.limits.bytes >= 0 && prediction.scheduled < wanted) {
       best = wanted = prediction.scheduled;
@@ -384,7 +388,7 @@ void LoopPipeliner::improve(size_t number) {
     return;
   Copy made = rewrite(loop, *chosen);
   limits = made.limits;
-  // One around another that is pipelined would hold more at one time.
+  // A loop around a pipelined loop would hold more memory at a time.
   for (step::LoopOp &other : llvm::drop_begin(loops, number + 1))
     if (other)
       other = other->isAncestor(loop)

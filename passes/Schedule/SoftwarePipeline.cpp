@@ -14,14 +14,14 @@ using namespace tp::schedule;
 
 namespace {
 
-/// Collectives that may run in another iteration than the one that they are of.
+/// Collectives that may run in another iteration than their own.
 struct Candidate {
-  /// Their starts, their dones, and the steps that move with them: what makes
-  /// the source, or uses the result.
+  /// Their starts, their dones, and the steps that move with them because they
+  /// make the source or use the result.
   llvm::SetVector<Operation *> steps;
-  /// Buffers of the body through which they and the rest of an iteration meet.
+  /// Buffers of the body that these steps share with the rest of an iteration.
   llvm::SetVector<Value> shared;
-  /// The number of the first step that reads what is received, or of the first
+  /// The number of the first step that reads the received data, or of the first
   /// start.
   unsigned place;
 };
@@ -30,13 +30,13 @@ struct Candidates {
   std::vector<Candidate> ahead, behind;
 };
 
-/// Finds those of a loop.
+/// Finds the candidates of a loop.
 class Finder {
 public:
   explicit Finder(step::LoopOp loop);
 
-  /// Ahead: what an iteration needs first is first. Behind: what it starts last
-  /// is first.
+  /// In `ahead`, the candidate that an iteration needs first comes first. In
+  /// `behind`, the one that it starts last comes first.
   Candidates run();
 
 private:
@@ -56,14 +56,13 @@ private:
 
   step::LoopOp loop;
   Block *body;
-  /// Steps of the body that touch a root, by the root, in order.
+  /// Steps of the body that touch or write a root, by the root, in order.
   llvm::DenseMap<Value, Steps> users, writers;
   llvm::DenseMap<Operation *, unsigned> numbers;
 };
 
-/// Which iteration of the former loop a copy of its body is: `index`, or for a
-/// copy in a loop that makes two iterations in one, twice the counter plus
-/// `index`.
+/// The iteration of the former loop that a copy of its body is: `index` or, in
+/// a loop that makes two iterations in one, twice the counter plus `index`.
 struct Iteration {
   bool inLoop;
   int64_t index;
@@ -72,8 +71,8 @@ struct Iteration {
   Iteration previous() const { return {inLoop, index - 1}; }
 };
 
-/// Writes copies of parts of a loop's body: of the candidates ahead, of those
-/// behind, and of all else.
+/// Writes copies of parts of a loop's body: of the candidates ahead, of the
+/// candidates behind, and of the rest.
 class Copier {
 public:
   Copier(step::LoopOp loop, const Candidates &candidates, Shifts shifts);
@@ -83,8 +82,8 @@ public:
 private:
   enum Part { Rest, Ahead, Behind };
 
-  /// The rest of an iteration, the candidates ahead of the next one, and those
-  /// behind of the one before.
+  /// Copies the rest of an iteration, the candidates ahead of the next
+  /// iteration, and the candidates behind of the previous one.
   void copyIteration(Iteration iteration);
   void copyPart(Part part, Iteration iteration);
   void copy(Operation *op, Iteration iteration, IRMapping &map);
@@ -94,8 +93,8 @@ private:
   step::LoopOp loop;
   int64_t count;
   Shifts shifts;
-  llvm::DenseMap<Operation *, Part> parts; ///< Of the candidates' steps.
-  IRMapping sets[2]; ///< What is shared, for even iterations and odd ones.
+  llvm::DenseMap<Operation *, Part> parts; ///< Candidates' steps.
+  IRMapping sets[2]; ///< The shared buffers of even and of odd iterations.
 };
 
 } // namespace
@@ -111,8 +110,8 @@ Finder::Finder(step::LoopOp loop) : loop(loop), body(&loop.getBody().front()) {
   }
 }
 
-/// Whether what lies in `root` follows from what the loop does not write.
-/// `found` gets the steps that make it.
+/// Returns true if the contents of `root` follow from memory that the loop does
+/// not write. `found` gets the steps that make them.
 bool Finder::findSource(Value root, Steps &found) const {
   auto written = writers.find(root);
   if (!isOwn(root) || written == writers.end())
@@ -130,8 +129,8 @@ bool Finder::findSource(Value root, Steps &found) const {
   });
 }
 
-/// Whether each iteration receives its own part of a buffer from outside, and
-/// reads nothing else of it.
+/// Returns true if each iteration receives into its own part of a buffer from
+/// outside of the loop, and reads nothing else of that buffer.
 bool Finder::receivesItsPart(step::CollectiveStartOp start) const {
   Value root = step::getRoot(start.getDestination());
   auto accesses = getAccesses(start);
@@ -151,7 +150,7 @@ bool Finder::receivesItsPart(step::CollectiveStartOp start) const {
 std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
   Value source = step::getRoot(start.getSource()),
         destination = step::getRoot(start.getDestination());
-  // Another one that writes there has to stay behind it.
+  // Another step that writes there would have to stay after the collective.
   if (writers.lookup(destination).size() != 1 ||
       (!isOwn(destination) && !receivesItsPart(start)))
     return std::nullopt;
@@ -159,7 +158,7 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
   candidate.steps.insert(start);
   if (!findSource(source, candidate.steps))
     return std::nullopt;
-  // Nobody else looks at what is made on the way.
+  // No other step may use the intermediate buffers.
   for (Operation *step : candidate.steps)
     for (const Access &access : getAccesses(step))
       if (isOwn(access.root) && access.root != destination &&
@@ -175,9 +174,9 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
   return candidate;
 }
 
-/// All that touches what the collective writes, or what is made of that, goes
-/// with it, and nothing else may. The rest of the iteration only hands over
-/// buffers of the body, which it has written.
+/// All steps that touch the collective's result, or anything computed from it,
+/// move with it; no other step may touch them. The rest of the iteration only
+/// hands over buffers of the body that it has written.
 std::optional<Candidate>
 Finder::getBehind(step::CollectiveStartOp start) const {
   Candidate candidate;
@@ -205,12 +204,12 @@ Finder::getBehind(step::CollectiveStartOp start) const {
     if (isOwn(root) && isWritten)
       candidate.shared.insert(root);
     else if (isWritten)
-      return std::nullopt; // an iteration later it has changed
+      return std::nullopt; // one iteration later it has changed
   }
   candidate.place = numbers.size();
   for (Operation *step : llvm::to_vector(steps))
     if (auto other = dyn_cast<step::CollectiveStartOp>(step)) {
-      // What is sent on would be a second transfer to wait for.
+      // If the result is sent on, there is a second transfer to wait for.
       if (written.contains(step::getRoot(other.getSource())))
         return std::nullopt;
       candidate.place = std::min(candidate.place, numbers.lookup(other));
@@ -221,7 +220,8 @@ Finder::getBehind(step::CollectiveStartOp start) const {
 
 Candidates Finder::run() {
   Candidates found;
-  // A part that is combined begins where its buffer does, in each iteration.
+  // Loops with combined collectives are left alone: a part that is combined
+  // begins where its buffer begins, in each iteration.
   WalkResult combines =
       loop->walk([](step::CombineOp) { return WalkResult::interrupt(); });
   if (loop.getCount() < 2 || combines.wasInterrupted())
@@ -240,7 +240,8 @@ Candidates Finder::run() {
     std::optional<Candidate> candidate = getBehind(start);
     auto isTaken = [&](Operation *step) { return taken.contains(step); };
     auto isShared = [&](Value root) { return shared.contains(root); };
-    // What runs ahead has taken the second buffer for the next iteration.
+    // A candidate that runs ahead already uses the second buffer for the next
+    // iteration.
     if (!candidate || llvm::any_of(candidate->steps, isTaken) ||
         llvm::any_of(candidate->shared, isShared))
       continue;
@@ -259,7 +260,7 @@ Candidates Finder::run() {
   return found;
 }
 
-/// The buffers that there are twice.
+/// The buffers that exist twice.
 static llvm::SetVector<Value> getShared(const Candidates &candidates,
                                         Shifts shifts) {
   llvm::SetVector<Value> shared;
@@ -287,7 +288,8 @@ Copier::Copier(step::LoopOp loop, const Candidates &candidates, Shifts shifts)
       set.map(buffer, builder.clone(*buffer.getDefiningOp())->getResult(0));
 }
 
-/// Calls `what` with the loops between the loop that was copied and each op.
+/// Calls `what` with each op in a copied op and the number of loops between
+/// both.
 template <typename Op>
 static void forEach(Operation *copied,
                     llvm::function_ref<void(Op, int64_t)> what) {
@@ -309,13 +311,13 @@ static void setMotion(step::ViewOp view, std::optional<int64_t> by,
   view.setLoop(loop);
 }
 
-/// A view of the loop's iteration lies where the iteration is.
+/// Adjusts a view that moves with the loop to the copy's iteration.
 static void moveView(step::ViewOp view, int64_t depth, Iteration iteration) {
   int64_t number = view.getLoop();
   if (!view.getBy() || view.getAxes() || number < depth)
     return;
   int64_t by = *view.getBy();
-  // There is one loop less around what stands behind it.
+  // Outside of the new loop, there is one loop less around the copy.
   if (number > depth)
     return setMotion(view, by, iteration.inLoop ? number : number - 1);
   if (iteration.inLoop)
@@ -352,7 +354,7 @@ static void replaceCounter(step::CounterOp counter, int64_t depth,
   counter.erase();
 }
 
-/// With the views and buffers of the body that it uses.
+/// Copies an op, along with the views and buffers of the body that it uses.
 void Copier::copy(Operation *op, Iteration iteration, IRMapping &map) {
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands()) {
@@ -369,8 +371,8 @@ void Copier::copy(Operation *op, Iteration iteration, IRMapping &map) {
   forEach<step::CounterOp>(copied, [&](step::CounterOp counter, int64_t depth) {
     replaceCounter(counter, depth, iteration);
   });
-  // Views may have other types than the ones that they are copies of, and so
-  // have the arguments of kernels, from the outside in.
+  // Copies of views may have other types than the originals, and so may the
+  // arguments of kernels. Update those from the outside in.
   copied->walk<WalkOrder::PreOrder>([](step::KernelOpInterface kernel) {
     if (kernel->getNumRegions() == 0)
       return;
@@ -398,10 +400,10 @@ void Copier::copyIteration(Iteration iteration) {
 void Copier::run() {
   if (shifts.ahead)
     copyPart(Ahead, {/*inLoop=*/false, 0});
-  // Those with an iteration ahead of them and one behind them are alike.
+  // The iterations that have both a next and a previous one are all alike.
   int64_t begin = shifts.behind ? 1 : 0, end = shifts.ahead ? count - 1 : count;
   int64_t pairs = (end - begin) / 2;
-  if (pairs < 2) // What runs once needs no loop.
+  if (pairs < 2) // A single pair needs no loop.
     pairs = 0;
   for (int64_t i = 0; i < count; ++i) {
     if (i != begin || pairs == 0) {

@@ -3,7 +3,7 @@
 
 /// \file Software pipelining of the collectives in a loop.
 ///
-/// A collective that sends what the loop never writes, such as a layer's
+/// A collective that sends data that the loop never writes, such as a layer's
 /// weights, can run one iteration ahead if it has a second buffer to receive
 /// into. A loop of seven iterations becomes
 ///
@@ -37,19 +37,20 @@
 
 namespace tp::schedule {
 
-/// How many collectives of a loop run an iteration ahead, those that an
-/// iteration needs first, and how many behind, those that it starts last.
+/// The number of collectives of a loop that run an iteration ahead (those that
+/// an iteration needs first), and the number that run an iteration behind
+/// (those that it starts last).
 struct Shifts {
   unsigned ahead = 0, behind = 0;
 };
 
-/// How many of `loop` could.
+/// The largest possible shifts of `loop`.
 Shifts getMostShifts(step::LoopOp loop);
 
-/// The bytes of the buffers that there are twice then.
+/// The bytes of the buffers that exist twice with these shifts.
 int64_t getPipelineBytes(step::LoopOp loop, Shifts shifts);
 
-/// Lets so many run ahead and behind. The loop becomes other steps.
+/// Applies these shifts. The loop is replaced by other steps.
 void pipeline(step::LoopOp loop, Shifts shifts);
 
 } // namespace tp::schedule

@@ -11,17 +11,17 @@ using namespace tp::schedule;
 
 namespace {
 
-/// A gather of all layers, and the copy that puts each device's part of a layer
-/// beside the others'.
+/// A gather of all layers, and the copy that puts the devices' parts of each
+/// layer next to each other.
 struct Stacked {
   step::CollectiveStartOp start;
   step::CopyOp copy;
   int64_t part = 0;        ///< Elements of a layer that a device sends.
   int64_t whole = 0;       ///< Elements of a layer.
-  bool isReversed = false; ///< The last layer is that of the first iteration.
+  bool isReversed = false; ///< The first iteration uses the last layer.
 };
 
-/// What the steps of a block do with each root, in order.
+/// The accesses of a block's steps to each root, in order.
 class Uses {
 public:
   explicit Uses(Block &block) {
@@ -52,8 +52,8 @@ static bool isDense(MemRefType type) {
          layout.strides == step::getDenseStrides(type.getShape());
 }
 
-/// The parts of a copy that turns [places, layers, part] into
-/// [layers, places, part]; none if it does something else.
+/// The sizes of a copy whose source is [places, layers, part] and whose
+/// destination is [layers, places, part]; none if the copy does something else.
 static std::optional<std::array<int64_t, 3>>
 readTransposition(step::CopyOp op) {
   auto from = cast<MemRefType>(op.getSource().getType()),
@@ -61,7 +61,7 @@ readTransposition(step::CopyOp op) {
   step::Strides source(from), destination(to);
   if (source.offset != 0 || destination.offset != 0)
     return std::nullopt;
-  // Dimensions that lie one in the other on both sides are one.
+  // Merge dimensions that are contiguous with each other on both sides.
   llvm::SmallVector<int64_t> sizes, reads, writes;
   for (auto [size, read, write] :
        llvm::zip_equal(from.getShape(), source.strides, destination.strides)) {
@@ -88,8 +88,8 @@ readTransposition(step::CopyOp op) {
   return std::array<int64_t, 3>{places, layers, part};
 }
 
-/// Whether the loop only reads `stack`, in each iteration the layer that is
-/// its, from the first to the last or back.
+/// Returns true if the loop only reads `stack`, and each iteration reads its
+/// own layer, from the first to the last or in reverse.
 static bool readsItsLayer(step::LoopOp loop, Value stack, Stacked &stacked) {
   std::optional<bool> isReversed;
   int64_t layers = loop.getCount();
@@ -149,12 +149,13 @@ static std::optional<Stacked> read(step::CollectiveStartOp start,
   stacked.part = part;
   stacked.whole = places * part;
   auto type = cast<MemRefType>(start.getSource().getType());
-  constexpr int64_t kAlignment = 64; // of a view that moves
+  constexpr int64_t kAlignment = 64; // of a view that moves with a loop
   if (layers != int64_t(loop.getCount()) ||
       type.getNumElements() != layers * part ||
       part * step::getElementBytes(type.getElementType()) % kAlignment != 0)
     return std::nullopt;
-  // The loop is the first to see the stack, and sends what the gather did.
+  // The loop must be the first to use the stack, and the source must still be
+  // what the gather sends.
   Value stack = step::getRoot(stacked.copy.getDestination());
   if (!stack.getDefiningOp<step::AllocOp>())
     return std::nullopt;
@@ -187,7 +188,8 @@ bool schedule::hasStackedGathers(step::LoopOp loop) {
   return !find(loop).empty();
 }
 
-/// The layer of an iteration, of `size` elements, in a dense buffer of layers.
+/// Creates a view of the iteration's layer, of `size` elements, in a dense
+/// buffer of layers.
 static Value createLayer(OpBuilder &builder, Stacked stacked, Value buffer,
                          int64_t size, int64_t layers) {
   Value root = step::getRoot(buffer);
@@ -217,7 +219,7 @@ void schedule::spreadStackedGathers(step::LoopOp loop) {
         start.getPermutationAttr());
     own->setDiscardableAttrs(start->getDiscardableAttrDictionary());
     step::CollectiveDoneOp::create(builder, start.getLoc(), own.getToken());
-    // The buffers' views and allocs that nobody uses any more go as well.
+    // Erase the buffers' views and allocs that are no longer used.
     llvm::SmallVector<Value> unused = {copy.getSource(), copy.getDestination(),
                                        start.getSource(),
                                        start.getDestination()};

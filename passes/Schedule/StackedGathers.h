@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Gathers of the stacked weights of all layers, made one by one.
+/// \file Splits gathers of the stacked weights of all layers into one per
+/// layer.
 ///
 /// A loop that takes one layer of a stack in each iteration can gather that
-/// layer itself, straight to where it belongs:
+/// layer itself, directly into its final location:
 ///
 ///     gather w[0:7] to a             step.loop 7 {
 ///     copy a to s                      gather w[i] to s[i]
@@ -12,9 +13,9 @@
 ///       compute with s[i]            }
 ///     }
 ///
-/// As many bytes are sent, by more collectives, and what comes behind the loop
-/// finds the whole stack, too. Each gather can then travel while the iteration
-/// before computes (SoftwarePipeline.h).
+/// The same number of bytes is sent, by more collectives, and code after the
+/// loop still finds the whole stack. Each gather can then travel while the
+/// previous iteration computes (SoftwarePipeline.h).
 
 #ifndef TPOPT_PASSES_SCHEDULE_STACKEDGATHERS_H
 #define TPOPT_PASSES_SCHEDULE_STACKEDGATHERS_H
@@ -23,10 +24,10 @@
 
 namespace tp::schedule {
 
-/// Whether a gather in front of `loop` can be made layer by layer in it.
+/// Returns true if a gather before `loop` can be made layer by layer inside it.
 bool hasStackedGathers(step::LoopOp loop);
 
-/// Makes all that can be so.
+/// Moves all such gathers into `loop`.
 void spreadStackedGathers(step::LoopOp loop);
 
 } // namespace tp::schedule

@@ -23,18 +23,18 @@ using namespace tp::interp;
 
 namespace {
 
-/// What data is like.
+/// The properties of a data set.
 struct Kind {
   Signs signs;
   Magnitudes magnitudes;
-  double ofStates = 1; ///< What those are multiplied by.
+  double ofStates = 1; ///< The factor that optimizer states are multiplied by.
 };
 
 /// A program that computes each of its results twice: result `i` and result
 /// `getNumPairs() + i` should be equal.
 class TwiceComputed {
 public:
-  /// `condition` is added to errors: when the results differ.
+  /// `condition` is appended to errors: it says when the results differ.
   TwiceComputed(func::FuncOp function, StringRef condition)
       : function(function), condition(condition),
         numPairs(function.getNumResults() / 2) {}
@@ -44,7 +44,8 @@ public:
 private:
   SmallVector<TensorValue> draw(DenseEvaluator &evaluator, unsigned number,
                                 const Kind &kind);
-  /// Whether what becomes of the parameters are numbers; fails if they differ.
+  /// Returns true if the updated parameters are numbers; fails if the two
+  /// results of a pair differ.
   FailureOr<bool> verify(const Program &program, unsigned number,
                          const Kind &kind);
 
@@ -55,7 +56,8 @@ private:
 
 } // namespace
 
-/// Both programs behind each other in one, on the same arguments.
+/// Joins both programs into one function, one after the other, on the same
+/// arguments.
 static OwningOpRef<ModuleOp> join(func::FuncOp step, func::FuncOp whole) {
   OwningOpRef<ModuleOp> module(ModuleOp::create(step.getLoc()));
   func::FuncOp both = step.clone();
@@ -83,7 +85,7 @@ SmallVector<TensorValue> TwiceComputed::draw(DenseEvaluator &evaluator,
   SmallVector<TensorValue> arguments =
       drawArguments(evaluator, function,
                     DataSet{/*seed=*/1, number, kind.signs, kind.magnitudes});
-  // Else all micro-batches would count as many labels.
+  // Otherwise all micro-batches would count the same number of labels.
   putComparedNumbers(function, arguments, number);
   makeStates(function, arguments, kind.ofStates);
   return arguments;
@@ -101,8 +103,9 @@ static bool isNumber(const DenseTensor &tensor) {
                       [&](int64_t i) { return std::isfinite(tensor[i].real); });
 }
 
-/// The first element that differs by more than orders of adding do. Both
-/// programs compute every loss in the same way, so nothing else does.
+/// Finds the first element that differs by more than the order of additions
+/// explains. Both programs compute every loss in the same way, so nothing else
+/// may differ.
 static std::optional<int64_t> findDifference(const DenseTensor &made,
                                              const DenseTensor &wanted) {
   double largest = 0;
@@ -151,8 +154,8 @@ LogicalResult TwiceComputed::verify() {
   FailureOr<Program> program = Program::analyze(function);
   if (failed(program) || failed(checkArguments(*program, {})))
     return failure();
-  // States of all sizes beside those of gradients, since an optimizer may look
-  // at the sign of their sum alone.
+  // The states are of various sizes relative to the gradients, since an
+  // optimizer may look only at the sign of their sum.
   static constexpr Kind kinds[] = {
       {Signs::Any, Magnitudes::Small, /*ofStates=*/0x1p-20},
       {Signs::Any, Magnitudes::Small},
@@ -160,8 +163,8 @@ LogicalResult TwiceComputed::verify() {
       {Signs::PerArgument, Magnitudes::Moderate, /*ofStates=*/0x1p-8},
       {Signs::Any, Magnitudes::Large, /*ofStates=*/0x1p-4},
       {Signs::Any, Magnitudes::Tiny, /*ofStates=*/0x1p-12}};
-  // Where no label of a micro-batch counts, its mean is no number, and large
-  // numbers overflow.
+  // If no label of a micro-batch counts, its mean is NaN, and large numbers
+  // overflow. So more data sets are tried.
   constexpr unsigned kNumKinds = std::size(kinds), kNumTries = 3 * kNumKinds,
                      kEnough = 3;
   unsigned known = 0;
@@ -182,8 +185,8 @@ LogicalResult TwiceComputed::verify() {
   return success();
 }
 
-/// On small sizes, where failure says nothing yet: the small program may not be
-/// the large one's likeness.
+/// Checks on small sizes. A failure there proves nothing yet, since the small
+/// program may differ from the large one.
 static LogicalResult checkShrunk(func::FuncOp both, StringRef condition) {
   SmallVector<std::pair<unsigned, unsigned>> donated, equal;
   unsigned numPairs = both.getNumResults() / 2;
@@ -205,7 +208,7 @@ static LogicalResult check(func::FuncOp both, StringRef condition) {
   return TwiceComputed(both, condition).verify();
 }
 
-/// Replaces each tp.sign by its operand; false if there is none.
+/// Replaces each tp.sign by its operand. Returns false if there is no tp.sign.
 static bool leaveOutSigns(func::FuncOp function) {
   SmallVector<SignOp> signs;
   function.walk([&](SignOp sign) { signs.push_back(sign); });
@@ -221,8 +224,8 @@ LogicalResult tp::checkAccumulation(func::FuncOp step, func::FuncOp whole) {
   func::FuncOp both = *module->getOps<func::FuncOp>().begin();
   if (failed(check(both, /*condition=*/"")))
     return failure();
-  // A wrong sum mostly has the right sign, so random data rarely shows it
-  // behind a tp.sign. Without the sign, the sum itself is compared.
+  // A wrong sum usually has the right sign, so random data rarely shows the
+  // error after a tp.sign. Without the sign, the sum itself is compared.
   return success(
       !leaveOutSigns(both) ||
       succeeded(check(both, " when each tp.sign is replaced by its operand")));

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Proves that a step over micro-batches is one over all of them at once.
+// Proves that a step over micro-batches computes the same as a step over the
+// whole batch.
 
 #ifndef TPOPT_PASSES_VERIFY_ACCUMULATIONCHECK_H
 #define TPOPT_PASSES_VERIFY_ACCUMULATIONCHECK_H
@@ -10,12 +11,12 @@
 
 namespace tp {
 
-/// Checks that `step` computes what `whole` does, which has the same arguments
-/// and results and differentiates once. Both run in doubles on random data, in
-/// which micro-batches have different weights: on small sizes, and where they
-/// differ there, on their own. The operands of tp.sign have to agree, too. The
-/// error names the first parameter, state or other result that differs by more
-/// than rounding.
+/// Checks that `step` computes the same as `whole`, which has the same
+/// arguments and results and differentiates once. Both run in doubles on random
+/// data that gives micro-batches different weights: first on small sizes and,
+/// if they differ there, on their own sizes. The operands of tp.sign have to
+/// agree as well. The error names the first parameter, state or other result
+/// that differs by more than rounding.
 mlir::LogicalResult checkAccumulation(mlir::func::FuncOp step,
                                       mlir::func::FuncOp whole);
 

@@ -14,9 +14,9 @@
 namespace tp {
 
 /// The shape of the result of `op`, an op of such a local form, if its operands
-/// have the shapes `operands` instead of their own. The letters of an einsum
-/// say it. All other ops keep each dimension but the rows, which they cut or
-/// stack:
+/// had the shapes `operands` instead of their own. For an einsum, its letters
+/// determine the shape. All other ops keep each dimension except the rows,
+/// which they slice or stack:
 ///
 ///     spmd.block [8, 512] -> [2, 512], with [8, 3]: [2, 3]
 llvm::SmallVector<int64_t>

@@ -123,11 +123,12 @@ bool FloatComparison::isEqual(unsigned result, int64_t i, Element got,
       return true;
     if (std::isfinite(wanted.real) && std::isfinite(got.real))
       distance = std::abs(got.real - wanted.real);
-    // A few roundings of doubles, and what is left of their range below.
+    // Allow a few roundings of doubles, and values near the lower end of their
+    // range.
     if (distance <= 1e-13 * std::abs(wanted.real) || distance < 1e-250)
       return true;
   }
-  // Most is explained by a run or two.
+  // One or two runs explain most differences.
   do {
     double spread = ofWhole.getSpread(result, i, wanted) +
                     ofLocal.getSpread(result, i, got);

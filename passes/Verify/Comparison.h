@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A local program beside the whole one, on one data set.
+// Compares a local program with the whole program on one data set.
 
 #ifndef TPOPT_PASSES_VERIFY_COMPARISON_H
 #define TPOPT_PASSES_VERIFY_COMPARISON_H
@@ -15,10 +15,11 @@
 
 namespace tp {
 
-/// Two programs that should compute the same.
+/// Two programs that should compute the same results.
 struct ProgramPair {
   const interp::Program &local, &whole;
-  /// For every argument of `local` the one of `whole` that it is.
+  /// For every argument of `local`, the number of the matching argument of
+  /// `whole`.
   llvm::ArrayRef<unsigned> matches;
 
   llvm::SmallVector<TensorValue>
@@ -33,39 +34,40 @@ struct Difference {
   std::string text;
 };
 
-/// How many turns a loop of the local program may take, after a run of the
-/// whole one. Partitioning does not change how often a loop runs: one that runs
-/// much longer is wrong, and could keep us for hours.
+/// The number of iterations that a loop of the local program may take, after a
+/// run of the whole program. Partitioning does not change how often a loop
+/// runs: a loop that runs much longer is wrong, and could run for hours.
 int64_t limitIterations(const interp::Interpreter &ofWhole);
 
-/// None if both programs compute the same. Fails with an error where one of
-/// them cannot run.
+/// None if both programs compute the same results. Fails with an error if one
+/// of them cannot run.
 using Verdict = mlir::FailureOr<std::optional<Difference>>;
 
-/// In the numbers of `evaluator`, where equal results are equal bit by bit.
+/// Compares in the numbers of `evaluator`, in which equal results are equal bit
+/// by bit.
 Verdict compareExactly(interp::DenseEvaluator &evaluator,
                        const ProgramPair &programs, const DataSet &data);
 
-/// Says in remarks why result `index` is wrong.
+/// Explains in remarks why result `index` is wrong.
 void explain(interp::DenseEvaluator &evaluator, const ProgramPair &programs,
              const DataSet &data, unsigned index, double tolerance);
 
-/// In floating point. Results are equal if errors in both programs move them by
-/// as much as they differ. Where numbers are wide, the whole program may leave
-/// the range of doubles, and says nothing then.
+/// Compares in floating point. Two results are equal if errors in both programs
+/// move them by at least their difference. With wide magnitudes the whole
+/// program may leave the range of doubles, in which case nothing is decided.
 class FloatComparison {
 public:
-  /// `unit` is the error that each result of an op may have, relative to it.
+  /// `unit` is the relative error that each result of an op may have.
   FloatComparison(const ProgramPair &programs, const DataSet &data,
                   double unit);
 
   mlir::LogicalResult runWhole(IndexCoverage &coverage);
-  /// To be called when the whole program has run.
+  /// Must be called after `runWhole`.
   Verdict compare();
-  /// Whether result `index` of the whole program has a number.
+  /// Returns true if result `index` of the whole program contains a number.
   bool hasNumber(unsigned index) const;
-  /// What running the whole program cost: elements, and as many for each op as
-  /// it takes to run it at all.
+  /// The cost of running the whole program: the number of elements, plus a
+  /// fixed number for each op that is run at all.
   int64_t getWork() const { return work; }
   void explain(unsigned index) {
     tp::explain(evaluator, programs, data, index, options.tolerance);
@@ -81,7 +83,7 @@ private:
   interp::InterpreterOptions options, localOptions;
   llvm::SmallVector<TensorValue> wholeArguments, localArguments, expected;
   int64_t work = 0;
-  /// Run as far as differences ask for it.
+  /// Further runs, made only when a difference has to be explained.
   Conditioning ofWhole, ofLocal;
 };
 

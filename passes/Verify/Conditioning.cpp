@@ -18,7 +18,8 @@ Conditioning::Conditioning(const Program &program,
                            Rounding rounding)
     : program(program), arguments(arguments), options(options), unit(unit),
       rounding(rounding) {
-  // Errors are those of values: copies stay equal, if computed in one order.
+  // Errors depend on values: copies stay equal if they are computed in the same
+  // order.
   this->options.tolerance = std::numeric_limits<double>::infinity();
 }
 
@@ -27,12 +28,12 @@ bool Conditioning::addRun() {
   unsigned numRuns = rounds ? 8 : 4;
   if (key == numRuns)
     return false;
-  // What is wrong with the program has been said already.
+  // Errors of the program have been reported already.
   ScopedDiagnosticHandler silence(program.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
   NoisyEvaluator noisy(key, unit, rounding);
-  // Sums that are rounded lose what cancels in them, which errors of what they
-  // give do not show.
+  // Rounded sums lose terms that cancel inside them; noise on their results
+  // does not show that.
   RandomRoundingEvaluator random(key);
   DenseEvaluator &evaluator =
       rounds && key % 2 ? static_cast<DenseEvaluator &>(random) : noisy;

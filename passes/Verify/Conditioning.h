@@ -1,17 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How far results may be apart that are equal but for rounding.
+// How far apart results may be that are equal except for rounding.
 //
-// Two right programs add in other orders, and differ in the last digits of what
-// they add: in all digits of a result where large terms cancel. So a program is
-// run again with every result of an op off by a random 10^-9 or so of itself.
-// What that moves a result by is what another order may move it by, many times
-// over, as doubles are off by 10^-16:
+// Two correct programs may add in different orders. Then they differ in the
+// last digits of the terms, which may be all digits of a result if large terms
+// cancel. So a program is run again with every result of an op off by a random
+// relative error of 10^-9 or so. The distance that this moves a result is an
+// upper bound on what another order may move it by, since doubles are off by
+// only 10^-16:
 //
 //     1 + 2 + .. + 100            moves by 10^-9 of itself
 //     (10^12 + x) - 10^12         moves by 10^3: nothing can be said of it
-//     exp(1000) / exp(1000)       is NaN, and stays it: that is no rounding
+//     exp(1000) / exp(1000)       is NaN and stays NaN: that is not rounding
 
 #ifndef TPOPT_PASSES_VERIFY_CONDITIONING_H
 #define TPOPT_PASSES_VERIFY_CONDITIONING_H
@@ -20,24 +21,24 @@
 
 namespace tp {
 
-/// The results of a program that was run with errors, as often as was asked
-/// for.
+/// The results of a program that was run with random errors, as often as
+/// requested.
 class Conditioning {
 public:
-  /// Errors are up to `unit` on top of what `rounding` does; where that rounds,
-  /// every other run rounds at random, and sums as their order may. What is
-  /// given must outlive this.
+  /// Each op's relative error is up to `unit`, in addition to `rounding`. If
+  /// `rounding` rounds, every other run rounds at random, and rounds sums as
+  /// another order of adding might. The arguments must outlive this object.
   Conditioning(const interp::Program &program,
                llvm::ArrayRef<TensorValue> arguments,
                const interp::InterpreterOptions &options, double unit,
                interp::Rounding rounding = interp::Rounding::None);
 
-  /// Runs the program once more. False if it has run so often that what can be
-  /// moved has been.
+  /// Runs the program once more. Returns false if it has run so often that
+  /// further runs would show nothing new.
   bool addRun();
 
-  /// How far element `i` of a result moved from `value`; infinitely, if an
-  /// integer changed, or a number became none.
+  /// How far element `i` of a result moved from `value`; infinity if an integer
+  /// changed, or if a number became NaN.
   double getSpread(unsigned result, int64_t i, interp::Element value) const;
 
 private:
@@ -46,7 +47,7 @@ private:
   interp::InterpreterOptions options;
   double unit;
   interp::Rounding rounding;
-  unsigned key = 0; ///< Of the next run.
+  unsigned key = 0; ///< The key of the next run.
   std::vector<llvm::SmallVector<TensorValue>> runs;
 };
 

@@ -48,8 +48,8 @@ uint64_t ProgramDigest::Known::as(Type wanted) const {
                         : mix(mix(4, digest), wanted.getAsOpaquePointer());
 }
 
-/// An einsum whose letters are one where, in every term, the second stands
-/// behind the first or neither is there.
+/// The digest of an einsum in which two letters are merged if, in every term,
+/// either the second directly follows the first or both are absent.
 ProgramDigest::Alone ProgramDigest::ofEinsum(Operation *op) {
   auto einsum = cast<EinsumOp>(op);
   EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
@@ -115,7 +115,8 @@ ProgramDigest::Alone ProgramDigest::Alone::of(Operation *op) {
   return alone;
 }
 
-/// A slice or a pad, of what its operand is one of in the same way.
+/// Applies a slice or a pad. If the operand is itself a slice or a pad with the
+/// same fill, both become one.
 ProgramDigest::Known
 ProgramDigest::Alone::move(ArrayRef<Known> operands) const {
   uint64_t fill = kind == Pad ? operands[1].get() : 0;
@@ -131,7 +132,7 @@ ProgramDigest::Alone::move(ArrayRef<Known> operands) const {
         moved->strides[dim] *= step;
     }
   }
-  // A stride along one element changes nothing.
+  // A stride over a single element changes nothing.
   for (auto [stride, size] :
        llvm::zip(moved->strides, cast<RankedTensorType>(results[0]).getShape()))
     if (size == 1)
@@ -167,8 +168,8 @@ ProgramDigest::Alone::apply(ArrayRef<Known> operands, uint64_t &whole) const {
   return known;
 }
 
-/// A manual region as it was written: what propagation makes of the free axes
-/// is no part of it.
+/// Digests a manual region as it was written: the shardings that propagation
+/// adds along the free axes are left out.
 static uint64_t digestManual(ManualOp op) {
   uint64_t digest = mix(2, op.getAxes().getAsOpaquePointer());
   for (ArrayAttr list : {op.getInShardings(), op.getOutShardings()})
@@ -199,9 +200,10 @@ SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
       results.push_back(recipe.numValues++);
     return results;
   }
-  // On block arguments, so that the program itself gets no new uses.
+  // Decompose on block arguments, so that the program itself gets no new uses.
   Block block;
-  // A value that is two operands stays one: meanings may depend on that.
+  // A value that is used as two operands stays a single value, since the
+  // meaning may depend on that.
   SmallVector<Value> arguments;
   llvm::DenseMap<Value, unsigned> numbers;
   for (auto [operand, number] : llvm::zip_equal(op->getOperands(), operands)) {
@@ -231,7 +233,7 @@ SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
   return SmallVector<unsigned, 1>(lookup(results));
 }
 
-/// The parts of an op that decomposes, once for all equal ops.
+/// The parts of an op that decomposes, computed once for all equal ops.
 const ProgramDigest::Recipe &
 ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
   uint64_t key = digestOpAlone(op);
@@ -246,8 +248,8 @@ ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
   return recipe;
 }
 
-/// What a part of a collective that reduces does: its kind, its group, and how
-/// its operand and result are laid out.
+/// The digest of a part of a collective that reduces: its kind, its group, and
+/// the layouts of its operand and result.
 static uint64_t digestReduction(CollectiveOpInterface op, unsigned part) {
   ReshardStep step = getStep(op, part);
   uint64_t digest = mix(3, uint64_t(step.kind));
@@ -262,8 +264,8 @@ static uint64_t digestReduction(CollectiveOpInterface op, unsigned part) {
 
 void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
                              Visitor visit) {
-  // Along the axes of a manual region, where types are what devices hold, a
-  // collective makes another value.
+  // Along the axes of a manual region, where types describe what one device
+  // holds, a collective makes a new value.
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (isa<ReshardOp, ConstraintOp, BarrierOp>(op) ||
       (collective && !isAlongManualAxes(collective))) {
@@ -275,7 +277,7 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
   if (op->getNumResults() == 0)
     return;
   if (collective && isReduction(getStep(collective).kind)) {
-    // Alone or with others in one launch, it is the same sum.
+    // A reduction is the same sum whether it is launched alone or with others.
     for (OpResult result : op->getResults()) {
       unsigned part = result.getResultNumber();
       uint64_t digest = mix(digestReduction(collective, part),
@@ -312,7 +314,7 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
   visit(op, digest);
 }
 
-/// Of an op that decomposes.
+/// Digests an op that decomposes.
 void ProgramDigest::digestParts(Operation *op, Digests &digests,
                                 Visitor visit) {
   SmallVector<Known, 32> values;
@@ -344,7 +346,7 @@ void ProgramDigest::digestParts(Operation *op, Digests &digests,
 SmallVector<uint64_t> ProgramDigest::digestBlock(Block &block, Digests &digests,
                                                  uint64_t place,
                                                  Visitor visit) {
-  // An argument is known by how deep it stands and which it is.
+  // An argument is identified by its nesting depth and its number.
   for (BlockArgument argument : block.getArguments())
     digests[argument] = {mix(place + 2, argument.getArgNumber()),
                          argument.getType(), argument.getType(), nullptr};

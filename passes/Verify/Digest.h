@@ -1,26 +1,28 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a program computes, as one number per value.
+// Identifies what a program computes by one number per value.
 //
-// Partition and Collectives may move data and take ops apart; they may not
-// compute anything else. So a program keeps its digest: the hash of an op's
-// name, attributes and operands' digests, where
+// Partition and Collectives may move data and decompose ops; they may not
+// compute anything else. So they must preserve a program's digest: the hash of
+// an op's name, attributes and operands' digests, where
 //
-// * what only moves data between devices (reshards, collectives, constraints)
-//   has the digest of its operand,
+// * an op that only moves data between devices (reshards, collectives,
+//   constraints) has the digest of its operand,
 // * an op that decomposes has the digest of its decomposition,
 // * a reshape has the digest of its operand, combined with its own type,
-// * letters of an einsum that always follow one another are one: split or
-//   merged, it has the same elements,
-// * slices of slices are one slice, and pads of pads by one value one pad.
+// * letters of an einsum that always follow one another count as one: split or
+//   merged, the value has the same elements,
+// * slices of slices are one slice, and pads of pads with one value are one
+// pad.
 //
 //     %0 = softmax %x                    %0 = reduce max %x
 //     return %0                          %1 = spmd.all_reduce %0
 //                                        %2 = sub %x, broadcast %1 ..
 //
-// have equal results, by structure: no arithmetic is needed. Two programs of n
-// values that differ have equal digests with a probability of about n^2 / 2^65.
+// have equal results, by structure: no arithmetic is needed. Two different
+// programs of n values have equal digests with a probability of about n^2 /
+// 2^65.
 
 #ifndef TPOPT_PASSES_VERIFY_DIGEST_H
 #define TPOPT_PASSES_VERIFY_DIGEST_H
@@ -35,47 +37,48 @@ namespace tp {
 /// Combines numbers, in order.
 uint64_t mixDigest(uint64_t a, uint64_t b);
 
-/// The digest of an op alone, without its operands; attributes that say where
-/// and why it is are left out.
+/// The digest of an op alone, without its operands and without the attributes
+/// that say where the op comes from and why it exists.
 uint64_t digestOpAlone(mlir::Operation *op);
 
-/// What a function computes: the digests of its results, in order, and those
-/// of all its values, ascending.
+/// The digests of a function: those of its results, in order, and those of all
+/// its values, ascending.
 struct KnownDigests {
   llvm::SmallVector<int64_t> results;
   std::vector<int64_t> values;
 
   static KnownDigests collect(mlir::FunctionOpInterface function);
-  /// Emits an error, at the first op that computes something else, unless
-  /// `function` returns what is known.
+  /// Emits an error at the first op that computes something else, unless
+  /// `function` returns the known results.
   mlir::LogicalResult verify(mlir::FunctionOpInterface function) const;
 };
 
 /// Digests of the values of functions, in one context and process.
 class ProgramDigest {
 public:
-  /// Called with the digest of everything that is computed, in program order,
-  /// and with the op; null for a part of an op's decomposition.
+  /// Called with the digest of each computed value, in program order, and with
+  /// the op, which is null for a part of an op's decomposition.
   using Visitor = llvm::function_ref<void(mlir::Operation *, uint64_t)>;
 
   /// Computes the digests of all values of `function`.
   void compute(mlir::FunctionOpInterface function, Visitor visit);
 
-  /// The digests of what the function returns.
+  /// The digests of the values that the function returns.
   llvm::ArrayRef<uint64_t> getResults() const { return results; }
 
 private:
-  /// What a slice or a pad moves, and where: `fill` is 0 for a slice.
+  /// The value that a slice or a pad moves, and where to: `fill` is 0 for a
+  /// slice.
   struct Moved {
     uint64_t root, fill;
     llvm::SmallVector<int64_t, 4> starts, strides;
   };
-  /// What a value is: the elements of one of type `made`, which has this
-  /// digest, in row-major order as a value of `type`.
+  /// Identifies a value: it has the elements of a value of type `made` with
+  /// this digest, in row-major order, as a value of `type`.
   struct Known {
     uint64_t digest = 0;
     mlir::Type made, type;
-    /// Of a slice or a pad.
+    /// Set for a slice or a pad.
     std::shared_ptr<const Moved> moved;
 
     uint64_t as(mlir::Type wanted) const;
@@ -83,24 +86,25 @@ private:
   };
   using Digests = llvm::DenseMap<mlir::Value, Known>;
 
-  /// An op but for its operands. An einsum reads them as `read`, and makes a
-  /// value of type `made`.
+  /// An op without its operands. An einsum reads its operands as types `read`,
+  /// and makes a value of type `made`.
   struct Alone {
     enum Kind { Other, Reshape, Einsum, Slice, Pad } kind = Other;
     uint64_t digest = 0;
     mlir::Type read[2], made;
-    llvm::SmallVector<int64_t, 4> starts, strides; ///< The former also of pads.
+    llvm::SmallVector<int64_t, 4> starts, strides; ///< Pads have starts.
     llvm::SmallVector<mlir::Type, 1> results;
 
     static Alone of(mlir::Operation *op);
-    /// What the results are, and the digest of all.
+    /// The known form of each result; sets `whole` to the digest of all
+    /// results.
     llvm::SmallVector<Known, 1> apply(llvm::ArrayRef<Known> operands,
                                       uint64_t &whole) const;
     Known move(llvm::ArrayRef<Known> operands) const;
   };
   static Alone ofEinsum(mlir::Operation *op);
 
-  /// A decomposition, flat: values are numbered, operands first.
+  /// A flat decomposition: values are numbered, operands first.
   struct Recipe {
     struct Part {
       Alone alone;
@@ -111,11 +115,11 @@ private:
     unsigned numValues = 0;
   };
 
-  /// `operands` numbers the op's operands; equal values have one number.
+  /// `operands` numbers the op's operands; equal values have the same number.
   const Recipe &getRecipe(mlir::Operation *op,
                           llvm::ArrayRef<unsigned> operands);
-  /// Appends the parts of `op`, whose operands are the given numbers, and
-  /// returns those of its results.
+  /// Appends the parts of `op`, whose operands have the given numbers, and
+  /// returns the numbers of its results.
   static llvm::SmallVector<unsigned, 1>
   flatten(mlir::Operation *op, llvm::ArrayRef<unsigned> operands,
           Recipe &recipe);

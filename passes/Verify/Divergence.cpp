@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::interp;
 
-/// The name that `loc("name")` gives, empty if there is none.
+/// The name that `loc("name")` gives, or an empty string.
 static StringRef getSourceName(Location loc) {
   StringRef name;
   loc->walk([&](Location part) {
@@ -24,7 +24,7 @@ static StringRef getSourceName(Location loc) {
   return name;
 }
 
-/// Where in a file `op` stands, or its function, if all it has is a name.
+/// The file location of `op`, or that of its function if `op` has only a name.
 static Location getPlace(Operation *op) {
   if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
     return place;
@@ -64,7 +64,7 @@ std::optional<std::string> tp::findDifference(DenseEvaluator &evaluator,
 }
 
 void Trace::record(Operation *op, ArrayRef<DeviceValues> results) {
-  // Types in manual regions do not say how values lie.
+  // Types in manual regions do not say how values are laid out.
   if (op->getParentOfType<spmd::ManualOp>())
     return;
   if (results.size() == 1 && !getSourceName(op->getLoc()).empty())
@@ -77,7 +77,7 @@ Trace::getFinalOps() const {
   for (const auto &[op, values] : runs) {
     Type type = Program::getWholeType(op->getResult(0).getType());
     std::pair<StringRef, Type> key(getSourceName(op->getLoc()), type);
-    // Erased first, so that the order is that of the final ops.
+    // Erase first, so that the order is that of the final ops.
     last.erase(key);
     last.insert({key, op});
   }
@@ -88,7 +88,7 @@ Trace::getFinalOps() const {
 static Trace traceRun(DenseEvaluator &evaluator, InterpreterOptions &options,
                       const Program &program, ArrayRef<TensorValue> arguments) {
   Trace trace;
-  // What is wrong has been said already.
+  // The errors have been reported already.
   ScopedDiagnosticHandler silence(program.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
   options.observer = [&](Operation *op, ArrayRef<DeviceValues> results) {
@@ -106,7 +106,8 @@ void tp::explainDifference(DenseEvaluator &evaluator,
                            ArrayRef<TensorValue> localArguments,
                            const Program &whole,
                            ArrayRef<TensorValue> wholeArguments) {
-  // The whole program first: it says how long the loops of the other may run.
+  // Run the whole program first: it determines how long loops of the local
+  // program may run.
   Trace wholeTrace = traceRun(evaluator, options, whole, wholeArguments);
   Trace localTrace = traceRun(evaluator, options, local, localArguments);
   Interpreter interpreter(evaluator, options);

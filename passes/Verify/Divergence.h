@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where two runs of a program part.
+// Finds where two runs of a program diverge.
 
 #ifndef TPOPT_PASSES_VERIFY_DIVERGENCE_H
 #define TPOPT_PASSES_VERIFY_DIVERGENCE_H
@@ -14,29 +14,30 @@
 
 namespace tp {
 
-/// The first element in which two tensors of one shape differ, as `at [1, 2] it
-/// is 5, the whole program has 7 (3 of 24 elements differ)`. None if they do
-/// not. `isEqual` gets the place, and the elements of both.
+/// Describes the first element in which two tensors of one shape differ, as in
+/// `at [1, 2] it is 5, the whole program has 7 (3 of 24 elements differ)`. None
+/// if they are equal. `isEqual` gets the position and the two elements.
 std::optional<std::string> findDifference(
     interp::DenseEvaluator &evaluator, const TensorValue &local,
     const TensorValue &whole,
     llvm::function_ref<bool(int64_t, interp::Element, interp::Element)>
         isEqual);
-/// The same, of elements that are not within `tolerance`.
+/// The same, for elements that differ by more than `tolerance`.
 std::optional<std::string> findDifference(interp::DenseEvaluator &evaluator,
                                           const TensorValue &local,
                                           const TensorValue &whole,
                                           double tolerance);
 
-/// What the named ops of a run computed. An op is named by `loc("name")`.
+/// The values that the named ops of a run computed. An op is named by
+/// `loc("name")`.
 class Trace {
 public:
-  /// To be called by an interpreter after each op.
+  /// The interpreter must call this after each op.
   void record(mlir::Operation *op,
               llvm::ArrayRef<interp::DeviceValues> results);
 
-  /// The last op of every name and whole type: what finally stands for the
-  /// value, behind the steps of which it is made. In the order of execution.
+  /// The last op of every name and whole type: the final form of the value,
+  /// after all the steps that compute it. In the order of execution.
   llvm::MapVector<std::pair<llvm::StringRef, mlir::Type>, mlir::Operation *>
   getFinalOps() const;
   /// The results of `op`, one for each time it ran.
@@ -49,8 +50,8 @@ private:
 };
 
 /// Runs both programs again and points, in a remark, at the first named op of
-/// the local one that computes something else than in the whole one. Says so if
-/// there is none.
+/// the local program that computes something else than its counterpart in the
+/// whole program. Says so if there is no such op.
 void explainDifference(interp::DenseEvaluator &evaluator,
                        interp::InterpreterOptions options,
                        const interp::Program &local,

@@ -19,7 +19,7 @@ using namespace tp::spmd;
 
 namespace {
 
-/// Everything that the whole program computes.
+/// All values that the whole program computes.
 class WholeValues {
 public:
   void add(const TensorValue &value) {
@@ -34,12 +34,13 @@ public:
         elements.insert(tensor[i].residue);
   }
 
-  /// Whether there was too much to keep.
+  /// Returns true if the values were too many to keep.
   bool isFull() const { return left < 0; }
 
-  /// Whether each of `parts` is a block of one value.
+  /// Returns true if all of `parts` are blocks of the same value.
   bool haveBlocks(ArrayRef<TensorValue> parts) const;
-  /// Whether all elements of `parts` occur. Integers and flags do so by chance.
+  /// Returns true if all elements of `parts` occur in the whole program.
+  /// Integers and flags are ignored, since they occur by chance.
   bool haveElements(ArrayRef<TensorValue> parts) const {
     return llvm::all_of(parts, [&](const TensorValue &part) {
       const DenseTensor &tensor = toDense(part);
@@ -53,20 +54,20 @@ public:
 private:
   static bool isBlock(const DenseTensor &part, const DenseTensor &whole);
 
-  int64_t left = int64_t(1) << 24; ///< Elements.
+  int64_t left = int64_t(1) << 24; ///< Elements that may still be kept.
   llvm::MapVector<RankedTensorType, std::vector<TensorValue>> byType;
   llvm::DenseSet<uint64_t> elements;
 };
 
-/// What a value on devices is to the whole program.
+/// How a value on devices relates to the whole program.
 struct Standing {
   enum Kind { Strange, Moved, Known } kind = Strange;
-  AxisList partial = {}; ///< Along which it has yet to be combined.
+  AxisList partial = {}; ///< Axes along which it has yet to be combined.
 };
 
 } // namespace
 
-/// Whether `part` is one of the blocks into which its sizes cut `whole`.
+/// Returns true if `part` equals one of the blocks of its size in `whole`.
 bool WholeValues::isBlock(const DenseTensor &part, const DenseTensor &whole) {
   ArrayRef<int64_t> sizes = part.getShape(), shape = whole.getShape();
   SmallVector<int64_t> strides = getStrides(shape), counts;
@@ -135,17 +136,18 @@ private:
   FieldEvaluator evaluator;
   Distributor distributor;
   WholeValues known;
-  /// What the local program's values were, each time.
+  /// The results of the local program's ops, for each execution.
   llvm::DenseMap<Value, std::vector<DeviceValues>> runs;
   llvm::DenseMap<Value, Standing> standings;
-  /// Operations with results that are not known, on the way to the wrong one.
+  /// Operations on the way to the wrong result whose own results are not known.
   llvm::SmallPtrSet<Operation *, 32> suspects;
 };
 } // namespace
 
-/// Whether both programs ran, and result `index` differs in a field, too.
+/// Returns true if both programs ran and result `index` also differs when
+/// computed in a prime field, so that rounding is not the cause.
 bool PartingFinder::runBoth(unsigned index) {
-  // What is wrong has been said already.
+  // The errors have been reported already.
   ScopedDiagnosticHandler silence(local.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
   SmallVector<TensorValue> arguments =
@@ -171,7 +173,7 @@ bool PartingFinder::runBoth(unsigned index) {
         runs[value].push_back(result);
     }
   };
-  // Devices that do not agree at its end have run it all the same.
+  // Even if the devices disagree at the end of the program, they have run it.
   auto made =
       Interpreter(evaluator, options).run(local, programs.takeLocal(arguments));
   if (succeeded(made) && !findDifference(evaluator, (*made)[index],
@@ -180,7 +182,7 @@ bool PartingFinder::runBoth(unsigned index) {
   return left >= 0 && !known.isFull();
 }
 
-/// What `parts` are, as they are or combined along some axes.
+/// Classifies `parts`, either unchanged or combined along some axes.
 Standing PartingFinder::judge(ArrayRef<TensorValue> parts, const Mesh *mesh) {
   if (known.haveBlocks(parts))
     return {Standing::Known};
@@ -215,7 +217,7 @@ const Standing &PartingFinder::getStanding(Value value) {
   auto [entry, isNew] = standings.try_emplace(value);
   if (!isNew)
     return entry->second;
-  // Arguments of regions are as good as where they come from.
+  // Arguments of regions are judged by the values that are passed to them.
   auto found = runs.find(value);
   if (found == runs.end())
     return standings[value] = {Standing::Known};
@@ -231,7 +233,7 @@ const Standing &PartingFinder::getStanding(Value value) {
   return standings[value] = worst;
 }
 
-/// Collects what is not known behind `value`.
+/// Collects the ops with unknown results that `value` is computed from.
 void PartingFinder::follow(Value value) {
   SmallVector<Value> worklist = {value};
   while (!worklist.empty()) {
@@ -244,7 +246,8 @@ void PartingFinder::follow(Value value) {
       if (standing.kind != Standing::Known)
         worklist.push_back(operand);
     };
-    // A region gives the value at its place; a loop may give any.
+    // The result of a manual region is the yielded value of the same number; a
+    // loop may return any of its values.
     for (Region &region : op->getRegions())
       for (Block &block : region) {
         Operation *end = block.getTerminator();
@@ -257,7 +260,7 @@ void PartingFinder::follow(Value value) {
   }
 }
 
-/// Where in a file `op` stands, or its function, if all it has is a name.
+/// The file location of `op`, or that of its function if `op` has only a name.
 static Location getPlace(Operation *op) {
   if (auto place = op->getLoc()->findInstanceOf<FileLineColLoc>())
     return place;
@@ -302,8 +305,8 @@ bool PartingFinder::run(unsigned index) {
   Value wrong =
       local.getFunction().getBody().front().getTerminator()->getOperand(index);
   follow(wrong);
-  // In program order: the first strange result of what is not strange, or the
-  // first whose elements stand elsewhere.
+  // In program order, find the first op that makes a strange result from
+  // operands that are not strange, or else the first one that moves elements.
   Operation *strange = nullptr, *moved = nullptr;
   local.getFunction().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!suspects.contains(op) || op->getNumRegions() > 0)
@@ -324,7 +327,7 @@ bool PartingFinder::run(unsigned index) {
     report(first);
     return true;
   }
-  // All is known, and not where it belongs.
+  // All values are known, but the result is not laid out where it belongs.
   if (auto manual = wrong.getDefiningOp<ManualOp>()) {
     report(manual.getBody().front().getTerminator());
     return true;

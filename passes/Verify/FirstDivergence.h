@@ -1,28 +1,30 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Where a program for devices parts from the whole one, found by what
-/// both compute.
+/// \file Finds where a program for devices diverges from the whole program, by
+/// comparing the values that both compute.
 ///
-/// Nothing need be named alike. In a prime field with random data, numbers are
-/// as good as names: an element that the whole program computes somewhere turns
-/// up nowhere else by chance. A value on devices is
+/// Values need no matching names. In a prime field with random data, numbers
+/// identify values: an element that the whole program computes somewhere occurs
+/// nowhere else by chance. A value on devices is
 ///
 /// * *known* if every device's buffer is a block of some value of the whole
-///   program, or becomes one if it is combined along some axes: a partial sum,
-/// * *moved* if at least all its elements, or their sums, occur there,
+///   program, or becomes such a block if combined along some axes (a partial
+///   sum),
+/// * *moved* if at least all its elements, or their sums, occur in that
+/// program,
 /// * *strange* otherwise.
 ///
-/// A wrong result is followed back through all that is not known. Right
-/// detours, such as numbers laid out in a way of their own, are left behind on
-/// the next known value; where the programs part, an operation makes something
-/// strange of values that are not. Take
+/// A wrong result is traced back through all values that are not known. Correct
+/// detours, such as a temporary layout, end at the next known value; where the
+/// programs diverge, an operation makes a strange value from values that are
+/// not strange. In
 ///
 ///     %1 = dot(%x, %w)       // known, once summed along "y"
 ///     %2 = all_reduce(%1)    // along "x": strange
-///     %3 = tanh(%2)          // strange, as is what it takes
+///     %3 = tanh(%2)          // strange, as is its operand
 ///
-/// of which the all_reduce is told.
+/// the all_reduce is reported.
 
 #ifndef TPOPT_PASSES_VERIFY_FIRSTDIVERGENCE_H
 #define TPOPT_PASSES_VERIFY_FIRSTDIVERGENCE_H
@@ -32,8 +34,8 @@
 namespace tp {
 
 /// Runs both programs on `data` in a prime field, and says in a remark where
-/// result `index` of the local one goes wrong. False, with nothing said, if
-/// that does not show.
+/// result `index` of the local program goes wrong. Returns false, and emits
+/// nothing, if this cannot be found.
 bool explainFirstDivergence(const ProgramPair &programs, unsigned index,
                             const DataSet &data);
 

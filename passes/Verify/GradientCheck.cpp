@@ -24,16 +24,17 @@ using namespace tp::interp;
 
 namespace {
 
-/// A result that is the gradient of the loss by an argument.
+/// A result that is the gradient of the loss with respect to an argument.
 struct GradientResult {
   unsigned argument, result;
-  StringRef name; ///< Of the argument.
+  StringRef name; ///< The argument's name.
 };
 
-/// By how much the loss changes along a direction, and what the gradients say.
+/// The change of the loss along a direction, and the change that the gradients
+/// predict.
 struct Change {
   double tangent = 0, inner = 0;
-  /// The inner product without signs: errors are relative to it.
+  /// The inner product of absolute values, which errors are relative to.
   double size = 0;
   double loss = 0;
 
@@ -41,7 +42,7 @@ struct Change {
     return std::isfinite(tangent) && std::isfinite(inner);
   }
   bool isEqual(double tolerance) const {
-    // Where a function is flat, 1 - tanh(x)^2 is 0 but for rounding.
+    // Where a function is flat, 1 - tanh(x)^2 is 0 except for rounding.
     double rounding = 1e-12 * (1 + (std::isfinite(loss) ? std::abs(loss) : 0));
     return std::abs(tangent - inner) <=
            tolerance * (size + std::abs(tangent)) + rounding;
@@ -72,7 +73,7 @@ private:
 
 } // namespace
 
-/// A direction: numbers from 1/4 to 4 of either sign.
+/// Draws a direction: numbers from 1/4 to 4 of either sign.
 static TensorValue drawDirection(DenseEvaluator &evaluator,
                                  RankedTensorType type, Random &random) {
   auto tensor = std::make_shared<DenseTensor>(type);
@@ -152,7 +153,7 @@ LogicalResult GradientVerifier::run() {
     FailureOr<Change> change = getChange(*program, data, gradients);
     if (failed(change))
       return failure();
-    // A root of what is negative, say: such data tells nothing.
+    // For instance, the root of a negative number: such data proves nothing.
     if (!change->isKnown())
       continue;
     isKnown = true;
@@ -167,8 +168,8 @@ LogicalResult GradientVerifier::run() {
   return success();
 }
 
-/// Checks the program on small sizes. Failure says nothing yet: the small
-/// program may not be the large one's likeness.
+/// Checks the program on small sizes. A failure there proves nothing yet, since
+/// the small program may differ from the large one.
 static LogicalResult
 checkShrunk(func::FuncOp function, ArrayRef<GradientResult> gradients,
             llvm::function_ref<LogicalResult(func::FuncOp)> check) {

@@ -12,12 +12,13 @@
 using namespace mlir;
 using namespace tp;
 
-/// Deeper than this no index is computed, and less than this is a moment.
+/// No index is computed by a deeper chain of ops, and a chain of this depth is
+/// searched quickly.
 static constexpr unsigned kMaxDepth = 16;
 
 static IndexBounds getBounds(Value value, unsigned depth);
 
-/// What may be either of two.
+/// The bounds of a value that may be either of two.
 static IndexBounds join(IndexBounds a, IndexBounds b) {
   return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)};
 }
@@ -34,7 +35,8 @@ static IndexBounds getConstantBounds(ConstantOp op) {
   return bounds;
 }
 
-/// Of unsigned and narrow integers an extent may not fit: nothing is known.
+/// The bounds of an op's result. For unsigned and narrow integers nothing is
+/// known, since an extent may not fit.
 static IndexBounds getResultBounds(Operation *op, unsigned depth) {
   auto of = [&](Value value) { return getBounds(value, depth + 1); };
   auto sizeOf = [](Value value, int64_t dim) {
@@ -83,7 +85,7 @@ static IndexBounds getResultBounds(Operation *op, unsigned depth) {
       .Default(IndexBounds());
 }
 
-/// The places that a sort gives are those of its dimension.
+/// The positions that a sort returns are within its dimension.
 static IndexBounds getPlaceBounds(OpResult value) {
   if (value.getResultNumber() != 1)
     return {};

@@ -37,11 +37,12 @@ IndexCoverage::IndexCoverage(func::FuncOp function) {
   });
 }
 
-/// What decides a branch without being drawn never lies outside.
+/// Adds an index to cover. A value that decides a branch but is not drawn is
+/// never out of range.
 void IndexCoverage::addIndex(OpOperand &use, bool isDrawn) {
   AddressedDim dim = *getAddressedDim(use);
   if (dim.extent < 1 || dim.last < 1)
-    return; // one place: no index changes anything
+    return; // one position: no index changes anything
   IndexBounds bounds = getIndexBounds(use.get());
   bool isUnsigned = cast<RankedTensorType>(use.get().getType())
                         .getElementType()
@@ -90,7 +91,8 @@ void IndexCoverage::record(Target &target, ArrayRef<DeviceValues> operands) {
     const DenseTensor &indices = toDense(value);
     for (int64_t i = 0; i < indices.size(); ++i) {
       int64_t index = indices[i].integer;
-      // A ui64 above 2^63 is negative here, and outside either way.
+      // A ui64 above 2^63 is negative here, and thus out of range as it should
+      // be.
       bool isInside = index >= 0 && index <= last;
       reach(!isInside ? target.wanted.size() - 1 : isBranch ? index : 0);
     }

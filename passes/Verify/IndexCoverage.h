@@ -1,11 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Whether indices were drawn inside and outside of what they address.
+// Records whether indices were drawn both inside and outside of the dimension
+// that they address.
 //
-// A scatter that never hits may be left out, and one that never misses need not
-// look where it writes. Indices that are computed from several arguments are
-// hard to draw, so it is counted, op by op, where they came to lie:
+// A test in which a scatter never hits cannot tell whether the scatter is
+// there, and one in which it never misses cannot tell whether it checks bounds.
+// Indices that are computed from several arguments are hard to draw, so for
+// each op the positions that its indices reached are recorded:
 //
 //     tp.scatter  index   inside, outside
 //     tp.case     branch  0, 1, .. , none of them
@@ -24,28 +26,28 @@ namespace tp {
 
 class IndexCoverage {
 public:
-  /// Of the whole program. What no data reaches, such as the outside by an
-  /// index that is clamped, is not waited for.
+  /// Covers the whole program. Cases that no data can reach are not waited for,
+  /// such as a clamped index that is out of range.
   explicit IndexCoverage(mlir::func::FuncOp function);
 
-  /// To be called by an interpreter before each op.
+  /// The interpreter must call this before each op.
   void record(mlir::Operation *op,
               llvm::ArrayRef<interp::DeviceValues> operands);
-  /// Whether something was reached for the first time since the last call.
+  /// Returns true if a case was reached for the first time since the last call.
   bool takeNews() { return std::exchange(hasNews, false); }
   bool isComplete() const;
-  /// Whether nothing addresses, branches or loops by a value.
+  /// Returns true if no op addresses, branches or loops by a value.
   bool isEmpty() const { return targets.empty(); }
-  /// Warns of what `numSets` data sets have not reached.
+  /// Warns of the cases that `numSets` data sets have not reached.
   void warn(unsigned numSets) const;
 
 private:
-  /// One operand of an op; of a loop, the first op of its body.
+  /// One operand of an op. For a loop, `op` is the first op of its body.
   struct Target {
     enum Kind { Index, Branch, Loop } kind;
     mlir::Operation *op;
     unsigned operand;
-    /// Places in the order of the table above.
+    /// Cases in the order of the table above.
     llvm::SmallBitVector wanted, reached;
   };
 

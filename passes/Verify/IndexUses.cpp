@@ -55,7 +55,7 @@ std::optional<AddressedDim> tp::getAddressedDim(OpOperand &use) {
       .Default(Dim());
 }
 
-/// Adds the values that the elements of a used value go to.
+/// Adds the values that the elements of the used value are copied to.
 static void addAliases(OpOperand &use, SetVector<Value> &values) {
   Operation *op = use.getOwner();
   if (std::optional<spmd::Channel> channel = spmd::getChannel(use)) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where integers address a dimension: what is looked up, cut out, written to.
+// Finds where integers address a dimension: in look-ups, slices and writes.
 
 #ifndef TPOPT_PASSES_VERIFY_INDEXUSES_H
 #define TPOPT_PASSES_VERIFY_INDEXUSES_H
@@ -13,20 +13,21 @@
 
 namespace tp {
 
-/// What an operand addresses.
+/// The dimension that an operand addresses.
 struct AddressedDim {
-  int64_t extent; ///< Of the dimension.
-  int64_t last;   ///< The greatest index inside: of a part, where it may begin.
+  int64_t extent; ///< The extent of the dimension.
+  int64_t last;   ///< The greatest valid index; for a part, of its start.
 };
 
-/// None if the operand is no index.
+/// None if the operand is not an index.
 std::optional<AddressedDim> getAddressedDim(mlir::OpOperand &use);
 
-/// The operands that address a dimension by what the elements of the integer
-/// value `value` go into, unchanged or as a part of an index.
+/// The operands that address a dimension with elements of the integer value
+/// `value`, either unchanged or as a part of an index.
 llvm::SmallVector<mlir::OpOperand *> findIndexUses(mlir::Value value);
 
-/// The largest extent of a dimension that they address; none if there is none.
+/// The largest extent of a dimension that elements of `value` address; none if
+/// they address no dimension.
 std::optional<int64_t> getIndexedExtent(mlir::Value value);
 
 } // namespace tp

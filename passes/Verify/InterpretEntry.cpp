@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-interpret-entry: run one function on data from outside.
+// tp-interpret-entry: run one function on data from a file.
 
 #include "TensorFile.h"
 
@@ -52,7 +52,7 @@ InterpretEntry::readInputs(func::FuncOp function) {
   auto error = [&] {
     return function.emitError() << prefix(ErrorCode::BadInputFile);
   };
-  // The file is not to blame if the process can open none.
+  // The file is not to blame if the process cannot open any more files.
   auto fail = [&](const absl::Status &why) {
     bool isLimit = tprt::getErrorCode(why) == tprt::ErrorCode::LimitReached;
     return function.emitError() << prefix(isLimit ? ErrorCode::LimitReached

@@ -13,8 +13,8 @@ using namespace tp;
 using namespace tp::interp;
 
 namespace {
-/// An argument that is elements of a stored tensor, [begin, end) along one of
-/// its dimensions.
+/// An argument that holds the elements [begin, end) of a stored tensor along
+/// one of its dimensions.
 struct Part {
   StringAttr name;
   RankedTensorType type;
@@ -23,8 +23,8 @@ struct Part {
 };
 } // namespace
 
-/// An argument or a result as a part of the tensor of that name and type, if it
-/// is one that is neither viewed nor permuted.
+/// Describes an argument or a result as a part of the tensor with that name and
+/// type, if it is such a part and is neither reshaped nor permuted.
 static std::optional<Part> getPart(SourceAttr source, StringAttr name,
                                    Type value, StringAttr tensor,
                                    RankedTensorType whole) {
@@ -50,7 +50,7 @@ static std::optional<Part> getPart(SourceAttr source, StringAttr name,
   return part;
 }
 
-/// The parts in order, none if they are not all of the tensor.
+/// Returns the parts in order, or nothing if they do not cover the tensor.
 static SmallVector<Part> sortParts(SmallVector<Part> parts,
                                    RankedTensorType whole) {
   llvm::sort(parts,
@@ -119,7 +119,8 @@ static void joinArguments(func::FuncOp whole, func::FuncOp local) {
   }
 }
 
-/// Gives the parts instead: donations, which comparing does not look at, go.
+/// Returns the parts instead of the joined tensors. Donations are dropped,
+/// since the comparison does not look at them.
 static void sliceResults(func::FuncOp whole, func::FuncOp local) {
   Operation *back = whole.front().getTerminator();
   OpBuilder builder(back);

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-move-arguments: the same program on inputs that are a little different.
+// tp-move-arguments: the same program on slightly different inputs.
 
 #include "dialects/TP/Interface.h"
 #include "lib/Support/Random.h"
@@ -26,7 +26,8 @@ static unsigned getPrecision(FloatType type) {
   return APFloat::semanticsPrecision(type.getFloatSemantics());
 }
 
-/// The bits of fraction of the narrowest float that the module computes with.
+/// The precision in bits of the narrowest float type that the module computes
+/// with.
 static unsigned getLeastPrecision(ModuleOp module) {
   unsigned least = APFloat::semanticsPrecision(APFloat::IEEEdouble());
   auto look = [&](TypeRange types) {
@@ -44,7 +45,7 @@ static unsigned getLeastPrecision(ModuleOp module) {
 }
 
 namespace {
-/// Writes, in front of a function, its arguments moved by `step`.
+/// Adds ops at the start of a function that move its arguments by `step`.
 class Mover {
 public:
   Mover(func::FuncOp function, uint64_t seed, double step)
@@ -60,7 +61,7 @@ private:
     return ConstantOp::create(builder, loc, type,
                               DenseElementsAttr::get(type, value));
   }
-  /// Whether each element goes up: a bit of its own bits, mixed.
+  /// Computes whether each element goes up: one bit of a hash of its own bits.
   Value chooseSign(Value x, RankedTensorType type);
 
   OpBuilder builder;
@@ -97,7 +98,7 @@ void Mover::move(BlockArgument argument) {
   Value factor =
       SelectOp::create(builder, loc, type, up, real(1 + step), real(1 - step));
   Value moved = MulOp::create(builder, loc, type, argument, factor);
-  // Counts and masks mean what they are.
+  // Counts and masks must stay exact.
   Value whole = RoundEvenOp::create(builder, loc, type, argument);
   Value isWhole =
       CompareOp::create(builder, loc, type.clone(builder.getI1Type()),

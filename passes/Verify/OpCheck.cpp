@@ -18,11 +18,12 @@ using namespace tp;
 using namespace tp::spmd;
 using namespace tp::interp;
 
-/// Elements, summed over tensors and devices, up to which a segment is run.
+/// The largest number of elements, summed over tensors and devices, with which
+/// a segment is run.
 static constexpr double kMaxElements = 1 << 22;
 
-/// An identity that stands in padding shows if everything else is on the far
-/// side of it: of many numbers with signs the maximum is hardly ever below
+/// A wrong identity in padding shows only if all other numbers are on the far
+/// side of it: the maximum of many numbers of both signs is hardly ever below
 /// zero.
 static ArrayRef<Signs> getSigns(const Segment &segment) {
   static constexpr Signs all[] = {Signs::Any, Signs::Negative, Signs::Positive};
@@ -34,10 +35,10 @@ static bool takesPart(const Segment &segment) {
   return isa<DynamicSliceOp, DynamicUpdateSliceOp>(segment.whole);
 }
 
-/// How often a segment of so many elements is run. Integers, unlike residues,
-/// may miss an error by chance, and so may maxima up to each place: those of
-/// one block hide what is wrong with another. A part should have begun
-/// everywhere.
+/// How often a segment with this number of elements is run. Integers, unlike
+/// residues, may miss an error by chance, and so may cumulative maxima: those
+/// of one block hide what is wrong with another. A dynamic slice or update
+/// should have started at every position.
 static unsigned getNumTrials(const Segment &segment, func::FuncOp function,
                              double elements) {
   if (takesPart(segment) && elements < 1 << 13)
@@ -88,8 +89,8 @@ TensorValue SegmentRunner::draw(RankedTensorType type) {
   return tensor;
 }
 
-/// Buffers that together are `value`: copies where they should be, and partial
-/// values that are as random as their combination allows.
+/// Buffers that together represent `value`: copies where they should be copies,
+/// and partial values that are as random as their combination allows.
 DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
                                        const Mesh &mesh, Padding padding) {
   Layout layout = getLayout(type, mesh);
@@ -98,7 +99,7 @@ DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
   DeviceValues parts = distributor.scatter(value, layout, type, padding);
   if (getSize(unreduced) == 1)
     return parts;
-  // Devices along other idle axes hold copies of one another's addends.
+  // Devices along other unused axes hold copies of one another's addends.
   std::map<SmallVector<int64_t>, TensorValue> addends;
   AxisList held = layout.sharding.getDimAxes();
   for (ArrayRef<int64_t> group : getGroups(mesh, unreduced)) {
@@ -167,7 +168,8 @@ CheckResult SegmentRunner::runTrial(const Program &wholeProgram,
   return {CheckResult::Equal, "", ""};
 }
 
-/// What a run touches, if every device had tensors of its own.
+/// The number of elements that a run touches if every device has its own
+/// tensors.
 static double countElements(func::FuncOp function, int64_t devices) {
   double elements = 0;
   auto add = [&](TypeRange types) {
@@ -194,7 +196,7 @@ CheckResult SegmentRunner::run() {
   }
   if (failed(wholeProgram) || failed(localProgram))
     return {CheckResult::Different, error, ""};
-  if (!localProgram->isLocal()) // nothing in it has a dimension or a device
+  if (!localProgram->isLocal()) // it has no local types
     return {CheckResult::NotCovered, "its values are not local", ""};
   int64_t devices = localProgram->getNumDevices();
   if (devices > InterpreterOptions().maxDevices)
@@ -219,13 +221,14 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
                              uint64_t seed) {
   std::optional<CheckResult> small;
   CheckResult result;
-  // Of mesh, extents, whole, offsets and parts.
+  // Flags for mesh, extents, whole, offsets and parts.
   static const Sizes attempts[] = {
       {true, true, true, true, true},     {true, true, true, true, false},
       {true, true, false, true, false},   {true, true, false, false, false},
       {false, true, false, false, false}, {}};
   for (const Sizes &sizes : attempts) {
-    // What differs on small sizes may be right on the true ones: they decide.
+    // A form that differs on small sizes may be right on the true sizes, which
+    // decide.
     if (small && sizes.extents)
       continue;
     std::string reason;
@@ -245,7 +248,7 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
       continue;
     result.reproducer = printReproducer(*scratch, segment);
     // The shrunk form keeps the order of all sizes, so its failure counts. At
-    // true sizes random starts may miss the place that is wrong.
+    // true sizes random starts may miss the position that is wrong.
     if (sizes.parts && takesPart(segment))
       return result;
     small = result;

@@ -1,14 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// One op of the global program against the ops that compute it on a device.
+// Checks one op of the global program against the ops that compute it on a
+// device.
 //
-// Every value of a local program stands for one of the global program: its type
-// says how the device's buffer relates to the whole tensor. If, for all inputs
-// so related, an op's local form makes outputs so related, then by induction
-// the local program computes what the global one does. That is checked here,
-// for one op, by running both in a prime field on random data: partial sums are
-// split at random, and padding is garbage.
+// Every value of a local program stands for a value of the global program: its
+// type says how the device's buffer relates to the whole tensor. If, for all
+// inputs related in this way, an op's local form makes outputs related in this
+// way, then by induction the local program computes what the global program
+// does. That is checked here for one op, by running both forms in a prime field
+// on random data: partial sums are split at random, and padding is garbage.
 //
 //     global:  %y = einsum "ik,kj->ij" %x, %w     4096x4096, 4096x512
 //     local:   %m = spmd.mask %x ..; %y = einsum %m, %w    on 64 devices
@@ -29,7 +30,7 @@ namespace tp {
 /// An op and its local form.
 struct Segment {
   mlir::Operation *whole;
-  /// In program order; they read one another, and `inputs`.
+  /// In program order; they read one another and `operands`.
   llvm::SmallVector<mlir::Operation *> local;
   /// The local values of the whole op's operands, and of its results.
   llvm::SmallVector<mlir::Value> operands, results;
@@ -37,25 +38,26 @@ struct Segment {
   llvm::SmallVector<bool> zeroPadded;
 };
 
-/// How a check went, and on what.
+/// The result of a check.
 struct CheckResult {
   enum Kind {
     Equal,
     Different,
-    /// The whole op cannot be run, whatever its partition: `message`, with its
-    /// code, says why.
+    /// The whole op cannot be run, however it is partitioned: `message` says
+    /// why, with its error code.
     Contradictory,
     /// Nothing was run: `message` says why.
     NotCovered,
   } kind = NotCovered;
   std::string message;
-  /// If different: the segment as a module for tp-verify-partition.
+  /// If `kind` is Different: the segment as a module for tp-verify-partition.
   std::string reproducer;
 
   bool isFailure() const { return kind == Different || kind == Contradictory; }
 };
 
-/// Checks one segment of a program over `mesh`. Deterministic for a seed.
+/// Checks one segment of a program over `mesh`. The result depends only on the
+/// arguments.
 CheckResult checkSegment(const Segment &segment, const Mesh &mesh,
                          uint64_t seed);
 

@@ -12,7 +12,7 @@ int64_t PartShrinker::Rows::block() const {
 
 int64_t PartShrinker::Rows::window() const { return std::min(part, block()); }
 
-/// The least numbers that are in the same order, and as uneven.
+/// The smallest numbers that have the same order and are equally uneven.
 std::optional<PartShrinker::Rows> PartShrinker::shrink(const Rows &large,
                                                        int64_t devices) {
   if (large.devices == 1)
@@ -32,7 +32,7 @@ std::optional<PartShrinker::Rows> PartShrinker::shrink(const Rows &large,
   return small;
 }
 
-/// Fills the maps. False if a number would become several.
+/// Fills the maps. Returns false if one number would be mapped to several.
 bool PartShrinker::relate() {
   auto add = [](Map &map, int64_t from, int64_t to) {
     return map.try_emplace(from, to).first->second == to;
@@ -40,7 +40,7 @@ bool PartShrinker::relate() {
   for (const auto &[dim, sizes] : dims) {
     const Rows &large = sizes.large, &small = sizes.small;
     if (large.devices == 1)
-      continue; // nothing of it is counted
+      continue; // nothing is counted along it
     if (!add(blocks, large.block(), small.block()) ||
         !add(lasts, large.whole - large.part, small.whole - small.part) ||
         !add(lasts, large.block() - large.window(),
@@ -72,7 +72,7 @@ std::optional<PartShrinker> PartShrinker::create(Operation *op,
     const AxisList &cutting = layout.dims[dim].axes;
     int64_t devices = 1;
     for (const AxisRef &axis : cutting) {
-      // Where axes are cut, their sizes are those of the parts.
+      // If an axis is split, its size would be that of the part.
       if (!axis.isFull(mesh))
         return std::nullopt;
       int64_t size = std::min<int64_t>(axis.size, cutting.size() > 1 ? 2 : 3);

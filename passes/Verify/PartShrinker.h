@@ -1,18 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A part that starts at a computed place, of a smaller tensor.
+/// \file Shrinking slices whose start is computed at run time.
 ///
-/// The local form of a dynamic slice or update counts in rows of the tensor, of
-/// a block, and of the part. All three shrink, and their order is kept:
+/// The local form of a dynamic slice or update counts rows of the tensor, of a
+/// block, and of the part. All three shrink, and their order is kept:
 ///
 ///     whole    131072 on 64 devices, blocks of 2048     part of 4096
 ///     small         6 on  3 devices, blocks of    2     part of    3
 ///
-///     multiplied by a device's place     2048 -> 2      a block
-///     least of it and a place          126976 -> 3      where the last part is
-///                                           0 -> 0      the last window
-///     compared with a place              4096 -> 3      the part
+///     multiplied by a device's position  2048 -> 2    a block
+///     min(it, a position)              126976 -> 3    start of the last part
+///                                           0 -> 0    start of the last window
+///     compared with a position           4096 -> 3    the part
 ///
 /// Any other number is kept, so that an incorrect local form stays incorrect.
 
@@ -28,9 +28,9 @@ namespace tp {
 
 class PartShrinker final : public CountShrinker {
 public:
-  /// For a dynamic slice or update whose first operand lies as `layout`. None
-  /// for other ops, if the part is all there is, if devices have nothing, or if
-  /// a number would become several.
+  /// For a dynamic slice or update whose first operand has the layout `layout`.
+  /// None for other ops, if the part is the whole dimension, if some devices
+  /// have no elements, or if one number would be mapped to several.
   static std::optional<PartShrinker>
   create(mlir::Operation *op, const TensorSharding &layout, const Mesh &mesh);
 
@@ -38,7 +38,7 @@ public:
   unsigned getReference() const override { return 0; }
   std::optional<int64_t> mapRows(int64_t rows, unsigned dim) const override;
   std::optional<int64_t> mapIndices(int64_t count) const override;
-  /// A number is mapped by what the users of its constant make of it.
+  /// A number is mapped by how the users of its constant use it.
   void mapNumbers(mlir::Operation *copy) const override;
 
 private:

@@ -14,12 +14,13 @@ using namespace tp;
 using namespace tp::spmd;
 using namespace tp::interp;
 
-/// Each known value that differs is kept once for every device.
+/// A known value that differs between devices is kept once for every device, so
+/// meshes are limited to this size.
 static constexpr int64_t kMostDevicesWithPlaces = 4096;
-/// A table of what each device is to do has an entry for each.
+/// A table of what each device is to do has an entry for each device.
 static constexpr int64_t kMaxElements = kMostDevicesWithPlaces;
 
-/// Whether tensors of that type are worth knowing.
+/// Returns true if tensors of this type are worth evaluating.
 static bool isSmallInteger(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && isa<IntegerType>(tensor.getElementType()) &&
@@ -64,7 +65,7 @@ void PerDeviceValues::visit(Operation *op) {
     auto [entry, isNew] = computed.try_emplace(key);
     if (isNew) {
       auto outputs = evaluated.evaluate(evaluator, inputs);
-      // A constant may be kept outside of the program.
+      // A constant may be stored outside of the program.
       if (failed(outputs) || llvm::is_contained(*outputs, nullptr))
         return;
       entry->second = std::move(*outputs);

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What follows from the place of a device alone.
+/// \file Values that follow from the position of a device alone.
 ///
-/// `spmd.axis_index` differs along its axes. What is computed from it may
-/// differ along fewer: JAX writes the place along "x" as the number of the
-/// device, divided and taken modulo. So such integers are computed, once per
+/// `spmd.axis_index` differs along its axes. A value computed from it may
+/// differ along fewer axes: JAX writes the position along "x" as the number of
+/// the device, divided and taken modulo. So such integers are computed once per
 /// device.
 
 #ifndef TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
@@ -22,13 +22,14 @@ namespace tp {
 
 class PerDeviceValues {
 public:
-  /// Computes all that is known in `function`. On meshes of many devices
-  /// nothing is.
+  /// Computes all known values of `function`. On meshes of many devices no
+  /// value is known.
   PerDeviceValues(mlir::func::FuncOp function, const Mesh &mesh);
 
-  /// Whether `value` follows from the place alone.
+  /// Returns true if `value` follows from the device's position alone.
   bool isKnown(mlir::Value value) const { return known.count(value); }
-  /// Whether devices that differ in `axes` alone have the same known `value`.
+  /// Returns true if `value` is known, and is the same on devices that differ
+  /// only along `axes`.
   bool isSameAlong(mlir::Value value, llvm::ArrayRef<AxisRef> axes) const;
 
 private:
@@ -36,7 +37,7 @@ private:
 
   const Mesh &mesh;
   interp::DoubleEvaluator evaluator;
-  /// One value for each device, or a single one for all.
+  /// One value for each device, or a single value for all devices.
   llvm::DenseMap<mlir::Value, interp::DeviceValues> known;
 };
 

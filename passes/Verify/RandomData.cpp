@@ -43,14 +43,14 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
 
 namespace {
 
-/// What one element is to be.
+/// The properties of one element to draw.
 struct ElementKind {
   Signs sign; ///< One of the first three.
   bool isLarge = false;
-  bool isZero = false; ///< A number; a truth value goes by its sign.
+  bool isZero = false; ///< Numbers only; a truth value depends on `sign`.
 };
 
-/// Cuts a tensor into lines. Cuts of one seed give equal shapes equal lines.
+/// Divides a tensor into lines. With one seed, equal shapes get equal lines.
 class LineCutter {
 public:
   LineCutter(ArrayRef<int64_t> shape, uint64_t seed)
@@ -65,7 +65,7 @@ public:
           isAlong.set(dim);
   }
 
-  /// Of element `i`; signs and sizes are those of the argument.
+  /// The kind of element `i`. Signs and sizes depend on `argument`.
   ElementKind getKind(int64_t i, uint64_t argument) const {
     int64_t line = 0, place = 0, length = 1;
     for (unsigned dim = shape.size(); dim-- > 0; i /= shape[dim]) {
@@ -110,8 +110,8 @@ public:
     if (signs == Signs::Alternating)
       signs = argument.getArgNumber() % 2 ? Signs::Negative : Signs::Positive;
     if (signs == Signs::PerLine) {
-      // What is compared is often of equal shapes, and should part in the same
-      // lines; what is multiplied need not.
+      // Tensors that are compared often have equal shapes, and should differ in
+      // the same lines; tensors that are multiplied need not.
       uint64_t ofAll = data.seed * 1000003 - data.number;
       lines.emplace(type.getShape(),
                     Random(ofAll).percent(75) ? ofAll : ~setSeed);
@@ -138,18 +138,19 @@ private:
   const DataSet &data;
   BlockArgument argument;
   RankedTensorType type;
-  uint64_t orderSeed; ///< The same for all numbers.
+  uint64_t orderSeed; ///< The same for all data set numbers.
   uint64_t setSeed;
   Random random;
   Signs signs;
   bool isLarge;
-  std::optional<LineCutter> lines; ///< If each has a sign.
+  std::optional<LineCutter> lines; ///< Set if each line has a sign.
 };
 
 } // namespace
 
 TensorValue ArgumentDrawer::drawFloats() {
-  // Where one argument is large beside another, signs are those of the first.
+  // If one argument is much larger than another, it alone determines the signs
+  // of sums.
   int least = -2, greatest = 1;
   if (data.magnitudes == Magnitudes::Small) {
     least = -6;
@@ -160,7 +161,7 @@ TensorValue ArgumentDrawer::drawFloats() {
     greatest = -8;
   }
   if (data.magnitudes == Magnitudes::Wide) {
-    // What may overflow does so on the first sets.
+    // Programs that may overflow do so on the first data sets.
     least = data.narrows ? random.pick({-16, -11, -6}) : random.pick({-11, -6});
     greatest = least + 22;
   }
@@ -197,12 +198,13 @@ TensorValue ArgumentDrawer::drawFloats() {
 void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
                                  MutableArrayRef<int64_t> indices) {
   int64_t part = extent, first = int64_t(data.number) * indices.size();
-  // Half of the time, to a half, a quarter, .. as likely as to any other: what
-  // picks one of a few branches should still pick each.
+  // Half of the time, narrow the range to a half, a quarter, .., each equally
+  // likely: indices that pick one of a few branches should still pick each.
   if (data.narrows && extent > 1 && random.percent(50))
     part = llvm::divideCeil(
         extent, int64_t(1) << random.draw(1, llvm::Log2_64_Ceil(extent)));
-  // The order is that of all numbers; what is outside differs.
+  // The order is the same for all data set numbers; only the out-of-range
+  // indices differ.
   SmallVector<int64_t> order = Random(orderSeed).permutation(part);
   Random outside(orderSeed + extent + first);
   for (auto [i, index] : llvm::enumerate(indices)) {
@@ -214,8 +216,9 @@ void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
   }
 }
 
-/// One that is no index. A scalar has no padding; it may be the turns of a
-/// loop, which are not to depend on the signs of what that computes.
+/// Draws an integer that is not an index. The sign of a scalar is random: it
+/// has no padding, and it may be a loop's number of iterations, which must not
+/// depend on the signs of the data that the loop computes with.
 int64_t ArgumentDrawer::drawNumber(IntegerType integer, ElementKind kind) {
   bool isAny = kind.sign == Signs::Any || type.getRank() == 0,
        isPositive = !isAny && kind.sign == Signs::Positive;

@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Puts a transpose that moves nothing behind an argument: what an op makes
-/// may have anything in its padding, an argument of an entry has zeros.
+/// Puts a transpose that moves nothing after an argument: the result of an op
+/// may have anything in its padding, while an argument of an entry has zeros.
 static Operation *hideArgument(BlockArgument argument) {
   OpBuilder builder(argument.getContext());
   builder.setInsertionPointToStart(argument.getOwner());
@@ -35,7 +35,7 @@ std::string tp::printReproducer(ModuleOp scratch, const Segment &segment) {
   };
   Block &block = local.getBody().front();
   mark(block.getTerminator()->getPrevNode());
-  // The last one ends up first.
+  // Each transpose is inserted at the start, so the last one ends up first.
   for (auto [index, zero] : llvm::enumerate(segment.zeroPadded))
     if (!zero) {
       hideArgument(whole.getArgument(index));

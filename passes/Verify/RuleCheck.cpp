@@ -12,7 +12,8 @@ using namespace tp::spmd;
 
 namespace {
 
-/// The rule of one op against the shardings of its tensors, operands first.
+/// Checks the rule of one op against the shardings of its tensors, operands
+/// first.
 class RuleVerifier {
 public:
   RuleVerifier(Operation *op, const Mesh &mesh,
@@ -57,21 +58,22 @@ private:
   ArrayRef<TensorSharding> shardings;
   bool isLocal;
   ShardingRule rule;
-  AxisList reduced; ///< Cut by factors that are in no result.
+  AxisList reduced; ///< Axes that split factors that are in no result.
   std::optional<ReduceKind> kind;
 };
 
 } // namespace
 
-/// A factor is cut in one way wherever it is a dimension of its own, and not at
-/// all if the op wants it whole. Dimensions of several factors are left to
-/// tp-verify-partition, as are the factors of a local reshape, which are told
-/// by sizes.
+/// A factor is sharded in the same way wherever it is a dimension of its own,
+/// and not at all if the op needs it whole. Dimensions of several factors are
+/// left to tp-verify-partition, as are the factors of a local reshape, which
+/// are determined by sizes.
 LogicalResult RuleVerifier::verifyFactors() {
   if (isLocal && isa<ReshapeOp>(op))
     return success();
   for (auto [index, factor] : llvm::enumerate(rule.factors)) {
-    // Of a local op, one element may be the device's part of many.
+    // In a local op, a size of one may be the device's part of a longer
+    // dimension.
     if (!isLocal && factor.size <= 1)
       continue;
     std::optional<AxisList> axes;
@@ -101,8 +103,8 @@ LogicalResult RuleVerifier::verifyFactors() {
   return success();
 }
 
-/// Results are partial over what is reduced and over what operands are partial
-/// over, and those pass through linear ops only.
+/// Results are partial over the axes that are reduced and over those that
+/// operands are partial over. The latter pass through linear ops only.
 LogicalResult RuleVerifier::verifyPartials() {
   auto linear = dyn_cast<LinearOpInterface>(op);
   AxisList inherited;

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Whether the shardings of an op's tensors keep its rule.
+// Checks that the shardings of an op's tensors obey its rule.
 //
-// Written from the rule's meaning alone: passes decide by projections and
-// strategies, and what decides must not be what checks.
+// This is written from the rule's meaning alone. Passes decide by projections
+// and strategies, and the code that decides must not be the code that checks.
 
 #ifndef TPOPT_PASSES_VERIFY_RULECHECK_H
 #define TPOPT_PASSES_VERIFY_RULECHECK_H
@@ -15,9 +15,9 @@
 
 namespace tp {
 
-/// Checks an op with a sharding rule; `shardings` are those of its operands and
-/// then its results, `isLocal` says whether its types are those of one device.
-/// Emits errors.
+/// Checks an op with a sharding rule and emits errors. `shardings` are those of
+/// its operands, then of its results; `isLocal` says whether its types are
+/// those of one device.
 mlir::LogicalResult verifyRule(mlir::Operation *op, const Mesh &mesh,
                                llvm::ArrayRef<TensorSharding> shardings,
                                bool isLocal);

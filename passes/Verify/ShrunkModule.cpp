@@ -55,8 +55,8 @@ private:
                : segment.results[t - segment.operands.size()];
   }
 
-  /// A constant that is multiplied by a place along axes: the block size of a
-  /// dimension that they cut.
+  /// A constant that is multiplied by a position along axes: the block size of
+  /// a dimension that these axes split.
   struct Offset {
     ConstantOp constant;
     AxisList axes;
@@ -105,15 +105,16 @@ private:
 
 } // namespace
 
-/// Whether `value` is one of integers that hold small places only.
+/// Returns true if `value` is of an integer type that holds small positions
+/// only.
 static bool isNarrow(Value value) {
   return isIntegerTensor(value.getType()) && !isBoolTensor(value.getType()) &&
          getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32;
 }
 
-/// Whether a place may not fit into the integers that it is computed with,
-/// where a small one would. Values of the op's own type are no places, unless
-/// they are as short as an index.
+/// Returns true if the local form computes with integers that a true position
+/// may not fit into, while a small one would. Values of the op's own type are
+/// not positions, unless they are as short as an index.
 static bool countsNarrowly(const Segment &segment) {
   Type own = getElementTypeOrSelf(segment.whole->getResult(0).getType());
   for (Operation *inner : segment.local)
@@ -126,8 +127,8 @@ static bool countsNarrowly(const Segment &segment) {
   return false;
 }
 
-/// What counts in a local form of `whole`; null if nothing does, or if its
-/// numbers cannot be made smaller.
+/// Creates the shrinker for a local form that counts; null if it counts
+/// nothing, or if its numbers cannot be made smaller.
 static std::unique_ptr<CountShrinker>
 createShrinker(const Segment &segment, ArrayRef<TensorSharding> layouts,
                const Mesh &mesh) {
@@ -148,7 +149,7 @@ createShrinker(const Segment &segment, ArrayRef<TensorSharding> layouts,
   return make(PartShrinker::create(op, layouts.front(), mesh));
 }
 
-/// Sets `counts`, and the sizes of the axes that cut its dimensions.
+/// Sets `counts`, and the sizes of the axes that split its dimensions.
 void ScratchBuilder::shrinkCounts() {
   if (!sizes.parts)
     return;
@@ -156,7 +157,7 @@ void ScratchBuilder::shrinkCounts() {
   for (unsigned t = 0; t < segment.operands.size() + segment.results.size();
        ++t) {
     layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
-    // Where axes are cut, their sizes are those of the parts.
+    // If an axis is split, its size would be that of the part.
     for (const AxisRef &axis : layouts.back().getDimAxes())
       if (!axis.isFull(mesh))
         return;
@@ -167,8 +168,8 @@ void ScratchBuilder::shrinkCounts() {
       meshShrinker.resize(axis, size);
 }
 
-/// The new shape of a value that is the device's own: rows of the tensor or of
-/// a part of it, or indices of some.
+/// The new shape of a value that exists per device: rows of the tensor or of a
+/// part of it, or row indices.
 std::optional<Shape> ScratchBuilder::inferCounted(RankedTensorType type) {
   unsigned t = counts->getReference();
   RankedTensorType large = typeOf(getLocalTensor(t));
@@ -193,8 +194,8 @@ std::optional<Shape> ScratchBuilder::inferCounted(RankedTensorType type) {
   return shape;
 }
 
-/// The op's own rule; dimensions of an op without one pass straight through if
-/// it is a collective, and belong to nobody else otherwise.
+/// The op's own rule. For a collective, dimensions pass straight through; for
+/// any other op without a rule, they are independent of each other.
 ShardingRule ScratchBuilder::getRule() {
   Operation *op = segment.whole;
   bool isCollective = isa<CollectiveOpInterface>(op);
@@ -216,7 +217,7 @@ ShardingRule ScratchBuilder::getRule() {
   return rule.build();
 }
 
-/// Whether all constants of the local form are offsets.
+/// Returns true if all constants of the local form are offsets.
 bool ScratchBuilder::findOffsets() {
   for (Operation *op : segment.local) {
     auto constant = dyn_cast<ConstantOp>(op);
@@ -240,8 +241,8 @@ bool ScratchBuilder::findOffsets() {
   return true;
 }
 
-/// Whether the local form computes with integers that true offsets may not fit
-/// into. Small ones would.
+/// Returns true if the local form computes with integers that true offsets may
+/// not fit into, while small ones would.
 bool ScratchBuilder::countsNarrowly() {
   return llvm::any_of(segment.local, [](Operation *op) {
     return llvm::any_of(op->getResults(), isNarrow);
@@ -249,7 +250,7 @@ bool ScratchBuilder::countsNarrowly() {
 }
 
 /// The block size of the small dimension; none if there is no such dimension,
-/// or if several differ.
+/// or if the block sizes of several differ.
 std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
   std::optional<int64_t> found;
   for (unsigned t = 0; t < shapes.size(); ++t) {
@@ -272,7 +273,7 @@ std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
   return found;
 }
 
-/// Whether `factor` is one of an integer operand of an op on floats.
+/// Returns true if the op computes floats and an integer operand has `factor`.
 bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
   Operation *op = segment.whole;
   if (!llvm::any_of(op->getResultTypes(), isFloatTensor))
@@ -284,8 +285,8 @@ bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
   return false;
 }
 
-/// Whether the local form counts along `factor` of a result, which is not cut:
-/// what it compares the count with is about another dimension then.
+/// Returns true if the local form counts along `factor` of a result that is not
+/// sharded there: then it compares the count with one of another dimension.
 bool ScratchBuilder::countsAlong(const ShardingRule &rule, unsigned factor) {
   unsigned operands = segment.whole->getNumOperands();
   return llvm::any_of(segment.local, [&](Operation *op) {
@@ -323,8 +324,8 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
     meshShrinker.use(sharding);
-    // Several factors to one dimension: their sizes hang together. What an op
-    // exchanges is counted in elements and places.
+    // Several factors of one dimension have related sizes. Exchanges are
+    // counted in elements and positions.
     for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
       ArrayRef<unsigned> factors = rule.getTensor(t)[dim];
       if (!isCounted(t, dim) &&
@@ -347,8 +348,8 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
 }
 
 void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
-  // What is counted in blocks is compared with indices along another dimension,
-  // as queries with keys: that one stays the longer.
+  // Positions counted in blocks are compared with indices along another
+  // dimension, as queries with keys: that dimension stays the longer one.
   bool countsBlocks = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
   int64_t longest = 0;
   SmallVector<int64_t> extents(rule.factors.size());
@@ -383,8 +384,9 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
         keep |= factors.size() > 1 || keepsOffsets;
       }
     }
-    // Two and three in turn: where factors are confused, types do not fit. More
-    // indices than that, as each may be the one that shows an error.
+    // Sizes are two and three in turn, so that types do not fit if factors are
+    // confused. There are more indices than that, since each may be the one
+    // that shows an error.
     int64_t least = indexesAlong(rule, index) ? 8 : 2 + index % 2;
     if (countsBlocks && isLonger(index))
       least = longest + 2;
@@ -404,7 +406,7 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
         extent *= extents[factor];
-      // Such a factor has other sizes in other tensors.
+      // An exchanged factor has other sizes in other tensors.
       shape.push_back(isExchanged(rule, factors) ? size : extent);
     }
     localShapes[getLocalTensor(t)] = shape;
@@ -423,8 +425,9 @@ RankedTensorType ScratchBuilder::shrink(RankedTensorType type,
       meshShrinker.getMesh());
 }
 
-/// The new shape of a helper of a reshape that sends something. What it moves
-/// keeps its sizes; the dimensions around that are those of the operand.
+/// The new shape of a helper value of a reshape that sends data. The dimensions
+/// that it moves keep their sizes; the dimensions around them are those of the
+/// operand.
 std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
   RankedTensorType input = typeOf(segment.operands.front());
   auto restacks = getRestacks(
@@ -444,9 +447,9 @@ std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
   return shape;
 }
 
-/// The new whole shape of a helper value: that of an operand or of a result of
-/// the segment that lies as it does. Where an op exchanges, helpers are parts
-/// of its result along dimensions that keep their sizes.
+/// The new whole shape of a helper value: that of an operand or result of the
+/// segment with the same layout. If an op exchanges, helpers are parts of its
+/// result along dimensions that keep their sizes.
 std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
                                                 RankedTensorType type) {
   Shape old(Program::getWholeType(type).getShape());
@@ -483,7 +486,7 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
     return found;
   if (isa<ReshapeOp>(segment.whole))
     return inferRestacked(old);
-  // What is read backwards is read at indices along the exchanged dimension.
+  // A backward read uses indices along the exchanged dimension.
   if (isa<SpliceOp>(segment.whole) && !type.getEncoding() &&
       type.getRank() == 1 && isIntegerTensor(type))
     return old;
@@ -507,8 +510,8 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
   return old;
 }
 
-/// A copy of `op` with results of other types, without the attributes that
-/// only passes read.
+/// Copies `op` with results of other types, without the attributes that only
+/// passes read.
 Operation *ScratchBuilder::cloneOp(Operation *op, ArrayRef<Type> types,
                                    IRMapping &mapping) {
   Operation *copy = op->clone(mapping);
@@ -551,7 +554,7 @@ void ScratchBuilder::buildMesh() {
                  MeshAttr::get(context, names, extents, {}), ArrayAttr());
 }
 
-/// Goes into a new function in which `values` are arguments of these types.
+/// Enters a new function in which `values` are arguments of these types.
 void ScratchBuilder::beginFunction(StringRef name, ValueRange values,
                                    ArrayRef<Type> types, IRMapping &mapping) {
   auto function = func::FuncOp::create(builder, segment.whole->getLoc(), name,
@@ -588,9 +591,9 @@ void ScratchBuilder::buildWhole() {
   endFunction(copy->getResults());
 }
 
-/// Gives each use of a constant a constant of its own. What a number counts,
-/// and so what it is on small sizes, follows from its use: 5 rows of a block
-/// and the place 5 are two numbers.
+/// Gives each use of a constant its own copy. How a number shrinks depends on
+/// its use: a 5 that counts rows of a block shrinks differently from a 5 that
+/// is a position.
 static void splitConstants(SmallVectorImpl<Operation *> &ops) {
   for (size_t i = 0, end = ops.size(); i < end; ++i) {
     if (!isa<ConstantOp>(ops[i]))
@@ -628,12 +631,12 @@ bool ScratchBuilder::buildLocal() {
       localShapes[result] = *shape;
       types.push_back(shrink(typeOf(result), *shape));
     }
-    Operation *copy = cloneOp(op, types, mapping); // which maps the results
+    Operation *copy = cloneOp(op, types, mapping); // also maps the results
     if (counts)
       copies.push_back(copy);
   }
   splitConstants(copies);
-  for (Operation *copy : copies) // when all have their users
+  for (Operation *copy : copies) // once all copies have their users
     counts->mapNumbers(copy);
   for (Offset &offset : offsets) {
     std::optional<int64_t> block = shrinkOffset(offset);
@@ -676,7 +679,7 @@ OwningOpRef<ModuleOp> ScratchBuilder::build(std::string &reason) {
       reason = diagnostic.str();
     return success();
   });
-  // One by one: all at once are given to threads, which takes longer.
+  // Verify one by one: verifying all at once uses threads, which takes longer.
   for (Operation &op : *scratch->getBody())
     if (failed(verify(&op)))
       return nullptr;

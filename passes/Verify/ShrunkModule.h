@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A segment as a module of its own, on other sizes.
+// Builds a segment as a module of its own, with other sizes.
 //
 //     spmd.mesh @mesh <["x"=3]>
 //     func.func @whole(%x: tensor<6x2xf32>) ..   the global op
@@ -17,30 +17,31 @@
 
 namespace tp {
 
-/// What is made smaller than it is.
+/// Selects what is shrunk.
 struct Sizes {
   bool mesh = false;    ///< Axes.
   bool extents = false; ///< Extents of factors.
-  bool whole = false;   ///< Those of factors that the op wants whole, too.
-  /// Where a device's block begins: else what is counted in blocks is kept.
+  bool whole = false;   ///< Also extents of factors that the op needs whole.
+  /// Offsets of a device's block; if not set, dimensions counted in blocks are
+  /// kept.
   bool offsets = false;
-  /// Dimensions along which a splice exchanges, or of which a dynamic slice or
-  /// update has a part; and the axes that cut them.
+  /// Dimensions along which a splice exchanges data, or of which a dynamic
+  /// slice or update has a part, and the axes that split them.
   bool parts = false;
 };
 
-/// Builds both functions. None if the segment has something whose new size is
-/// not known, or ops that do not verify on the new sizes; `reason` says what.
+/// Builds both functions. Returns null if the new size of some value is not
+/// known, or if an op does not verify on the new sizes; `reason` says why.
 mlir::OwningOpRef<mlir::ModuleOp> buildShrunkModule(const Segment &segment,
                                                     const Mesh &mesh,
                                                     Sizes sizes,
                                                     std::string &reason);
 
-/// A segment that was built as a certified partition: what tp-verify-partition
-/// reads.
+/// Prints a segment that was built as a certified partition, the input of
+/// tp-verify-partition.
 std::string printReproducer(mlir::ModuleOp scratch, const Segment &segment);
 
-/// How a value of a local type lies on `mesh`.
+/// The layout of a value of a local type on `mesh`.
 TensorSharding getLocalSharding(mlir::RankedTensorType type, const Mesh &mesh);
 
 } // namespace tp

@@ -16,23 +16,23 @@
 using namespace mlir;
 using namespace tp;
 
-/// What a dimension becomes that is longer, and that nothing fixes.
+/// The small size of longer dimensions that nothing fixes.
 static constexpr int64_t kSmall = 3;
 /// Sizes that are at most this far apart are near each other.
 static constexpr int64_t kNear = 8;
 
 namespace {
-/// How a dimension shrinks. Each time that an op does not take the new sizes,
-/// its dimensions go one further.
+/// How a dimension shrinks. Each time that an op does not verify on the new
+/// sizes, its dimensions go to the next level.
 enum Level : unsigned {
   Alone,    ///< To a small size.
-  Together, ///< By as much as those of near sizes: 256 and 255 to 4 and 3.
+  Together, ///< By as much as near sizes: 256 and 255 to 4 and 3.
   Fixed,    ///< Not at all.
 };
 } // namespace
 
-/// Directives about shardings are identities here; what transformer ops mean
-/// depends on sizes.
+/// Replaces sharding directives, which are identities here, and transformer
+/// ops, whose meaning depends on sizes.
 static void simplify(func::FuncOp function) {
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
@@ -78,32 +78,32 @@ public:
       tie(end->getOperand(a), end->getOperand(b));
   }
 
-  /// Retypes a copy. Where that makes an op wrong, its dimensions are fixed,
-  /// and it returns false: try again on another copy. Where nothing is left to
-  /// fix, sizes are as they were.
+  /// Retypes a copy. If that makes an op invalid, fixes its dimensions and
+  /// returns false: try again on another copy. Once nothing is left to fix, all
+  /// sizes are the original ones.
   bool shrink(func::FuncOp copy);
 
 private:
   void number();
   void tie(Operation *op);
   void tie(Value a, Value b);
-  /// Takes a dimension to `level` at least.
+  /// Raises a dimension to at least `level`.
   void raise(unsigned node, unsigned level) {
     unsigned &own = levels[node];
     own = std::max(own, level);
   }
   void fix(Value value);
   void fix(Operation *op);
-  /// Takes the dimensions of an op one level further than `levels`. Returns
-  /// whether there was one to go.
+  /// Raises the dimensions of an op by one level over `levels`. Returns whether
+  /// any could be raised.
   bool raise(Operation *op, const DenseMap<unsigned, unsigned> &levels);
   /// The levels of the classes, by their leaders.
   DenseMap<unsigned, unsigned> getLevels();
-  /// By how much sizes shrink together.
+  /// Computes by how much sizes shrink together.
   void findShifts(const DenseMap<unsigned, unsigned> &levels);
   int64_t shrink(int64_t size, unsigned level);
 
-  /// All values of a function in one order, which a copy has, too.
+  /// Returns all values of a function in an order that is the same in a copy.
   static SmallVector<Value> collect(func::FuncOp function);
   static void forEachOp(func::FuncOp function,
                         llvm::function_ref<void(Operation *)> visit) {
@@ -114,7 +114,7 @@ private:
   /// The number of each value's first dimension.
   DenseMap<Value, unsigned> first;
   llvm::EquivalenceClasses<unsigned> classes;
-  /// Of dimensions; a class has the highest of its own.
+  /// The levels of dimensions; a class has the highest level of its members.
   DenseMap<unsigned, unsigned> levels;
   std::map<int64_t, int64_t> shifts;
 };
@@ -180,8 +180,8 @@ bool Shrinker::raise(Operation *op,
   auto getClass = [&](Value value, int64_t dim) {
     return classes.getLeaderValue(first[value] + dim);
   };
-  // Where all tensors have one class in the same place, as a slice has in the
-  // dimensions that it takes whole, that is not what is wrong.
+  // If all tensors have the same class at a dimension, as a slice has in the
+  // dimensions that it takes whole, that dimension is not the cause.
   auto isWrong = [&](int64_t dim) {
     return llvm::any_of(tensors, [&](Value value) {
       return typeOf(value).getRank() != typeOf(tensors[0]).getRank() ||
@@ -247,7 +247,7 @@ void Shrinker::tie(Operation *op) {
       fix(constant.getResult());
     return;
   }
-  // Positions are computed: in something shorter they would be others.
+  // Positions are computed: in a shorter dimension they would be different.
   if (isa<DynamicSliceOp, DynamicUpdateSliceOp>(op)) {
     Value whole = op->getOperand(0);
     Value part = isa<DynamicSliceOp>(op) ? op->getResult(0) : op->getOperand(1);
@@ -270,7 +270,7 @@ void Shrinker::tie(Operation *op) {
                       : op->getResult(tensor - op->getNumOperands());
     for (auto [dim, factors] : llvm::enumerate(rule.getTensor(tensor))) {
       unsigned node = first[value] + dim;
-      // A dimension of several factors is as long as their product.
+      // The size of a dimension of several factors is their product.
       if (factors.size() != 1 ||
           rule.factors[factors[0]].size != typeOf(value).getDimSize(dim)) {
         raise(node, Fixed);
@@ -303,8 +303,8 @@ bool Shrinker::shrink(func::FuncOp copy) {
   copy.setFunctionType(
       FunctionType::get(copy.getContext(), copy.front().getArgumentTypes(),
                         copy.front().getTerminator()->getOperandTypes()));
-  // Sources say which part of a stored tensor a weight is, annotations how it
-  // is cut: of other sizes they would be wrong.
+  // Sources say which part of a stored tensor a weight is, and annotations how
+  // it is sharded: both would be wrong for other sizes.
   for (unsigned i : llvm::seq(copy.getNumArguments()))
     for (StringRef name :
          {StringRef(kSourceAttr), StringRef(spmd::kShardingAttr)})

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A whole program on other sizes.
+// Builds a whole program on other sizes.
 //
 //     %x: tensor<4x256x576xf32>, %w: tensor<576x49152xf32>
 //     %y = tp.einsum "bsi,io->bso" %x, %w
@@ -17,15 +17,16 @@
 
 namespace tp {
 
-/// A module with `function` alone, on sizes as small as its ops can have. Ops
-/// whose meaning depends on sizes, such as means, are decomposed before: their
-/// numbers stay. What an op's attributes fix, as the bounds of a slice, stays
-/// as it is, and so does what is tied to it. Each of `pairs`, an argument and a
-/// result by number, keep one shape, and so do each two of `equalResults`.
-/// Directives are left out.
+/// Returns a module with `function` alone, on sizes as small as its ops can
+/// have. Ops whose meaning depends on sizes, such as means, are decomposed
+/// first, so that their numbers stay. Sizes that an op's attributes fix, such
+/// as the bounds of a slice, stay, and so do sizes tied to them. Each of
+/// `pairs`, the numbers of an argument and a result, keeps one shape, and so do
+/// each two of `equalResults`. Directives are left out.
 ///
 /// The small program need not compute what the large one does: a shorter slice
-/// takes other elements. A difference that shows on it is to be confirmed.
+/// takes other elements. A difference on it has to be confirmed on the large
+/// one.
 mlir::OwningOpRef<mlir::ModuleOp>
 shrinkProgram(mlir::func::FuncOp function,
               llvm::ArrayRef<std::pair<unsigned, unsigned>> pairs,

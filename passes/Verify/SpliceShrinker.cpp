@@ -10,18 +10,19 @@
 using namespace mlir;
 using namespace tp;
 
-/// As many as a window may have.
+/// The largest number of distances that a window may have.
 static constexpr size_t kMostDistances = 8;
 static constexpr int64_t kMostDevices = 128;
 
-/// The rows of its input that a piece has, whichever way it reads them.
+/// The rows of its input that a piece contains, in either reading direction.
 static BlockRows getSource(const Piece &piece) {
   if (piece.stride > 0)
     return {piece.start, piece.start + piece.size};
   return {piece.start - piece.size + 1, piece.start + 1};
 }
 
-/// `rows` as blocks and a rest of at most half a block, which may be negative.
+/// Divides `rows` into blocks and a rest of at most half a block, which may be
+/// negative.
 static std::pair<int64_t, int64_t> divide(int64_t rows, int64_t block) {
   int64_t blocks = (2 * rows + block) / (2 * block);
   return {blocks, rows - blocks * block};
@@ -36,7 +37,7 @@ int64_t SpliceShrinker::mapRows(int64_t rows) const {
   return blocks * small.block + rest;
 }
 
-/// The nearest of the numbers that are known.
+/// The known number nearest to `number`.
 static std::map<int64_t, int64_t>::const_iterator
 findNearest(const std::map<int64_t, int64_t> &known, int64_t number) {
   auto above = known.lower_bound(number);
@@ -60,7 +61,8 @@ int64_t SpliceShrinker::mapDistance(int64_t distance) const {
       toRing(nearest->second + (wanted - nearest->first), small.devices);
   if (nearest->first == wanted)
     return found;
-  // No window asks for it; neither may one of the small splice.
+  // No window asks for this distance, so no window of the small splice may
+  // either.
   auto isAsked = [&](int64_t d) {
     return llvm::any_of(distances,
                         [&](const auto &entry) { return entry.second == d; });
@@ -99,14 +101,14 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
     bool isScalar = type.getRank() == 0;
     large.lengths.push_back(isScalar ? 0 : type.getDimSize(dim));
     isCut.push_back(!isScalar && tp::getSize(layouts[i].dims[dim].axes) > 1);
-    // Rows that are not neighbours are not counted so.
+    // Rows that are not adjacent are not counted this way.
     int64_t stride = op.getStride(i);
     if (std::abs(stride) != 1 || (stride < 0 && !isCut.back()))
       return false;
     sources.push_back(isScalar ? -1
                                : int(llvm::find(op.getInputs(), input) -
                                      op.getInputs().begin()));
-    // Where blocks differ in size, every place has distances of its own.
+    // If blocks differ in size, every position has its own distances.
     if (isCut.back() &&
         (layouts[i].dims[dim].axes != layouts.back().dims[dim].axes ||
          BlockLayout{large.lengths.back(), large.devices}.block() !=
@@ -118,8 +120,9 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
   return findWindows(large);
 }
 
-/// What is left of rows between two ends of pieces. What all devices have is
-/// not made shorter by blocks: they read other parts of it.
+/// The small number of rows between two ends of pieces. A tensor that all
+/// devices have whole does not lose blocks, since devices read different parts
+/// of it.
 int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
                                       bool isCut) const {
   auto [blocks, rest] = divide(rows, large.block);
@@ -128,14 +131,14 @@ int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
   return blocks * small.block + rest;
 }
 
-/// Fills `small`; false if it is no splice.
+/// Fills `small`. Returns false if the result is not a splice.
 bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
   small = Numbers();
   small.block = block;
   small.lengths.assign(large.lengths.size(), 0);
   small.pieces.resize(large.pieces.size());
   bool isSplice = true;
-  // All pieces of one tensor together: they may overlap.
+  // Handle all pieces of one tensor together, since they may overlap.
   for (auto [first, source] : llvm::enumerate(sources)) {
     if (source >= 0 && source != int(first))
       continue;
@@ -175,7 +178,8 @@ bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
   return isSplice;
 }
 
-/// Whether blocks of the small tensors lie on their devices as the large ones.
+/// Returns true if blocks of the small tensors are distributed like the large
+/// ones.
 bool SpliceShrinker::liesAlike() const {
   for (auto [i, cut] : llvm::enumerate(isCut)) {
     if (!cut)
@@ -189,7 +193,8 @@ bool SpliceShrinker::liesAlike() const {
   return true;
 }
 
-/// Whether what is counted from the end of a block is so in the small one.
+/// Returns true if rows that are counted from the end of a block are also
+/// counted so in the small one.
 bool SpliceShrinker::countsBackAlike(const Window &was,
                                      const Window &is) const {
   auto getStart = [](const Window &window, int64_t block) {
@@ -204,8 +209,8 @@ bool SpliceShrinker::countsBackAlike(const Window &was,
   return mapRows(getStart(was, large.block)) == getStart(is, small.block);
 }
 
-/// Relates the numbers of both; false if a window differs in more than them,
-/// or if two numbers become one.
+/// Relates the large numbers to the small ones. Returns false if a window
+/// differs in more than its numbers, or if two numbers become the same.
 bool SpliceShrinker::relate() {
   distances = {{0, 0}};
   places = {{0, 0}};
@@ -241,7 +246,7 @@ bool SpliceShrinker::relate() {
       values.insert(to);
     return values.size() == map.size();
   };
-  // A distance that no window asks for has to have something to become.
+  // There must be a small distance left for distances that no window asks for.
   return keepsApart(distances) && keepsApart(places) &&
          int64_t(distances.size()) < small.devices;
 }
@@ -312,8 +317,8 @@ void SpliceShrinker::mapNumbers(Operation *copy) const {
   if (!value)
     return;
   int64_t number = value.getSplatValue<APInt>().getSExtValue();
-  // What is multiplied by a device's place are the rows of a block, and the
-  // last of the indices at which a block is read backwards is one of them.
+  // The factor of a device's position is the number of rows of a block, and the
+  // last of the indices at which a block is read backwards is one of its rows.
   bool isRows = constant.getType().getRank() == 1 ||
                 llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
   constant.setValueAttr(DenseElementsAttr::get(

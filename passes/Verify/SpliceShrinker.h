@@ -1,28 +1,30 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A splice along a cut dimension, with fewer devices and shorter blocks.
+/// \file Shrinking a splice along a sharded dimension to fewer devices and
+/// shorter blocks.
 ///
 /// The local form of a splice counts: it names devices by their distance on the
-/// ring, and rows by their place in a block. Other extents that come about by
-/// chance would change all these numbers. So rows are left out where nothing
-/// happens: whole blocks from the middle of a piece, and rows from the middle
-/// of every block.
+/// ring, and rows by their position in a block. Arbitrary other extents would
+/// change all these numbers. So rows are left out where nothing happens: whole
+/// blocks from the middle of a piece, and rows from the middle of every block.
 ///
 /// # A worked example
 ///
-/// Two rows go before 131070, on 8192 devices in blocks of 16:
+/// Two rows are spliced in front of 131070 rows, on 8192 devices in blocks of
+/// 16:
 ///
 ///     whole    2 | 131070 = 8192 blocks - 2         blocks of 16
 ///     small    2 |     46 =    6 blocks - 2         blocks of 8
 ///
 /// A count of rows is `blocks * block + rest`, with a rest of at most half a
-/// block, and the small count is `(blocks - gone) * small + rest`. What counts
-/// rows inside a block has nothing gone: rows [14, 16) of a block of 16 become
-/// rows [6, 8) of a block of 8. Distances are those of the windows of the small
-/// pieces (see Halo.h), and a row where the result changes from one piece to
-/// the next is where it does so in the small one. Numbers that no window asks
-/// for stay such, so that a wrong form stays wrong.
+/// block, and the small count is `(blocks - gone) * small + rest`. For rows
+/// inside a block `gone` is 0: rows [14, 16) of a block of 16 become rows [6,
+/// 8) of a block of 8. Distances are those of the windows of the small pieces
+/// (see Halo.h), and a row at which the result changes from one piece to the
+/// next becomes the corresponding row of the small result. Numbers that no
+/// window asks for become numbers that no small window asks for, so that a
+/// wrong form stays wrong.
 
 #ifndef TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
 #define TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
@@ -37,8 +39,8 @@ namespace tp {
 class SpliceShrinker final : public CountShrinker {
 public:
   /// `layouts` are those of the inputs and of the result. None if the splice
-  /// sends nothing, if its blocks differ in size, if it leaves out rows by a
-  /// stride, or if nothing smaller keeps what is to be kept.
+  /// sends nothing, if its blocks differ in size, if it skips rows by a stride,
+  /// or if no smaller numbers keep what has to be kept.
   static std::optional<SpliceShrinker>
   create(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts, const Mesh &mesh);
 
@@ -50,7 +52,7 @@ public:
   std::optional<int64_t> mapRows(int64_t rows, unsigned other) const override {
     return other == dim ? std::optional(mapRows(rows)) : std::nullopt;
   }
-  /// What is read backwards is read at indices along the dimension.
+  /// A backward read uses indices along the dimension.
   std::optional<int64_t> mapIndices(int64_t count) const override {
     return mapRows(count);
   }
@@ -58,20 +60,20 @@ public:
   void mapWhole(mlir::Operation *copy) const override;
 
 private:
-  /// The splice as numbers.
+  /// The numbers that describe a splice.
   struct Numbers {
     int64_t devices, block;
-    llvm::SmallVector<int64_t> lengths; ///< Of the inputs and of the result.
+    llvm::SmallVector<int64_t> lengths; ///< Of inputs and result.
     llvm::SmallVector<Piece> pieces;
     llvm::SmallVector<std::optional<Window>> windows; ///< None for scalars.
   };
 
-  /// A number of rows, or a row, of what one device has.
+  /// Maps a number of rows, or a row, of one device's buffer.
   int64_t mapRows(int64_t rows) const;
-  /// How far a shift goes.
+  /// Maps the distance of a shift.
   int64_t mapDistance(int64_t distance) const;
-  /// A number that is compared with a row of the result, or says where in a
-  /// strip one starts.
+  /// Maps a number that is compared with a row of the result, or that is the
+  /// start of a row in a strip.
   int64_t mapPlace(int64_t place) const;
 
   bool read(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts);
@@ -86,7 +88,7 @@ private:
 
   unsigned dim = 0;
   llvm::SmallVector<bool> isCut; ///< By tensor.
-  /// By input: the number of the first one that is the same value; -1 for
+  /// By input: the number of the first input with the same value; -1 for
   /// scalars.
   llvm::SmallVector<int> sources;
   Numbers large, small;

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What verification takes, for the report.
+// Measures the time that verification takes, for the report.
 
 #ifndef TPOPT_PASSES_VERIFY_STOPWATCH_H
 #define TPOPT_PASSES_VERIFY_STOPWATCH_H
@@ -14,11 +14,11 @@
 
 namespace tp {
 
-/// Runs from when it is made.
+/// Measures the time since its construction.
 class Stopwatch {
 public:
-  /// Adds the time so far to what earlier passes took; with `verified`, the
-  /// plan says that the program is verified so far now.
+  /// Adds the elapsed time to that of earlier passes. With `verified`, also
+  /// records in the plan how far the program is verified.
   void addTo(mlir::ModuleOp module, std::optional<Verified> verified = {}) {
     std::chrono::duration<double, std::micro> time =
         std::chrono::steady_clock::now() - start;

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Tensors of the interpreter in safetensors files.
+// Reads and writes the interpreter's tensors in safetensors files.
 
 #ifndef TPOPT_PASSES_VERIFY_TENSORFILE_H
 #define TPOPT_PASSES_VERIFY_TENSORFILE_H
@@ -14,17 +14,18 @@
 
 namespace tp {
 
-/// Elements as they are stored, little-endian, to those of the interpreter.
+/// Converts stored elements, which are little-endian, to those of the
+/// interpreter.
 TensorValue decodeTensor(mlir::RankedTensorType type, llvm::StringRef bytes);
 
-/// Writes tensors by their names, which must differ. An error is emitted at
+/// Writes tensors under their names, which must differ. Errors are emitted at
 /// `function`.
 mlir::LogicalResult writeTensorFile(mlir::func::FuncOp function,
                                     llvm::StringRef path,
                                     llvm::ArrayRef<std::string> names,
                                     llvm::ArrayRef<TensorValue> tensors);
 
-/// The names of a function's arguments, and of its results, in files.
+/// The names that a function's arguments and results have in files.
 llvm::SmallVector<std::string> getInputNames(mlir::func::FuncOp function);
 llvm::SmallVector<std::string> getOutputNames(mlir::func::FuncOp function);
 

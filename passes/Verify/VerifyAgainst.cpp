@@ -26,8 +26,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::interp;
 
-/// For every argument of `local` the one of `whole` that it is: of the same
-/// `tp.name`, or at the same position if either has no name there.
+/// For every argument of `local`, the matching argument of `whole`: the one
+/// with the same `tp.name`, or at the same position if either has no name
+/// there.
 static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
                                                        func::FuncOp whole) {
   auto error = [&](unsigned index) {
@@ -107,7 +108,7 @@ private:
 
 LogicalResult VerifyAgainst::verifyModule() {
   ModuleOp module = getOperation();
-  // What is given stays as it is.
+  // Do not change the input.
   OwningOpRef<ModuleOp> imported;
   if (hasStableHLO(module)) {
     imported = module.clone();
@@ -141,15 +142,15 @@ LogicalResult VerifyAgainst::verifyModule() {
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << function.getName() << "' is not in the whole program";
     joinParts(match, function);
-    // The others may still have something to tell.
+    // Go on: the other functions may have errors as well.
     if (failed(verifyEither(function, match)))
       result = failure();
   }
   return result;
 }
 
-/// The module as partitioning gets it; null where the pipeline that does that
-/// is not registered.
+/// The module as partitioning receives it; null if the pipeline that prepares
+/// it is not registered.
 static OwningOpRef<ModuleOp> prepare(ModuleOp module) {
   const PassPipelineInfo *pipeline = PassPipelineInfo::lookup("tp-shard");
   if (!pipeline)
@@ -164,9 +165,9 @@ static OwningOpRef<ModuleOp> prepare(ModuleOp module) {
   return prepared;
 }
 
-/// Partitioning raises a program first, which a prime field takes for another
-/// one, and rounding, too: if `whole` as it is written differs, it may be that
-/// as it is prepared.
+/// Partitioning first raises a program. The result differs from the program as
+/// written in a prime field, and may differ in rounding. So if `local` differs
+/// from `whole` as written, it is also compared with `whole` as prepared.
 LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
                                           func::FuncOp whole) {
   std::vector<Diagnostic> said;
@@ -222,9 +223,10 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
     return failure();
   IndexCoverage coverage(programs.whole.getFunction());
   // Small programs are run on more data sets, which hardly costs anything.
-  // Beyond, sets are tried for the places that they reach.
+  // Beyond that, data sets are tried for the positions that their indices
+  // reach.
   constexpr unsigned kSmallSets = 128, kMoreSets = 24, kFieldSets = 2;
-  // Integers, unlike floats, miss what is wrong by chance.
+  // Integers, unlike floats, may miss an error by chance.
   bool hasIntegers =
       !coverage.isEmpty() ||
       llvm::any_of(programs.whole.getFunction().getArgumentTypes(),
@@ -270,7 +272,7 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   return success();
 }
 
-/// The error of a difference: a failure.
+/// Emits the error of a difference; always returns failure.
 LogicalResult VerifyAgainst::report(const ProgramPair &programs,
                                     const DataSet &data,
                                     const Difference &difference) {
@@ -302,8 +304,8 @@ LogicalResult VerifyAgainst::verifyInField(const ProgramPair &programs,
   return failure();
 }
 
-/// Whether the programs are equal by the rules of fields and of exp. A wrong
-/// one passes a key with a probability of about 1 in 2^32 per degree.
+/// Returns true if the programs are equal by the rules of fields and of exp. A
+/// wrong program passes a key with a probability of about 1 in 2^32 per degree.
 bool VerifyAgainst::isEqualByExp(const ProgramPair &programs,
                                  const DataSet &data) {
   constexpr unsigned kNumKeys = 3;

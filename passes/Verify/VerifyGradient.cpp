@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-verify-gradient: hold gradients against the derivative along a direction.
+// tp-verify-gradient: compare gradients with the derivative along a direction.
 
 #include "GradientCheck.h"
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-verify-local: what can be said of a local program by itself.
+// tp-verify-local: the checks that need only the local program.
 
 #include "Digest.h"
 #include "PerDeviceValues.h"
@@ -60,7 +60,7 @@ static SmallVector<AxisList> getMeetings(Operation *op, const Mesh &mesh) {
   return meetings;
 }
 
-/// All of them.
+/// All axes along which devices wait for one another in `op`.
 static AxisSet getMeetingAxes(Operation *op, const Mesh &mesh) {
   AxisSet set(mesh.axes.size());
   for (const AxisList &axes : getMeetings(op, mesh))
@@ -97,18 +97,18 @@ private:
   func::FuncOp function;
   const Mesh &mesh;
   const PerDeviceValues places;
-  /// Values that differ between devices though no type says so: what comes of
-  /// the device's number, or of its part in a manual region; and along which
-  /// axes they do.
+  /// Values that differ between devices though no type says so, with the axes
+  /// along which they differ: those computed from the device's number, or from
+  /// its part in a manual region.
   llvm::DenseMap<Value, AxisSet> own;
-  /// Equal ops are looked at once. The set keeps the two greatest numbers to
-  /// itself.
+  /// Equal ops are checked once. The two greatest numbers are reserved by the
+  /// set.
   llvm::DenseSet<uint64_t> known;
 };
 
 } // namespace
 
-/// Whether that is new.
+/// Records that `value` differs along `axes`. Returns true if that is new.
 bool LocalVerifier::addOwn(Value value, const AxisSet &axes) {
   if (getLocal(value) || axes.none())
     return false;
@@ -124,7 +124,8 @@ AxisSet LocalVerifier::getOwn(Value value) const {
   return found == own.end() ? AxisSet(mesh.axes.size()) : found->second;
 }
 
-/// How what follows from the place differs.
+/// The axes along which a value that follows from the device's position
+/// differs.
 AxisSet LocalVerifier::getOwnOfPlace(Value value) const {
   AxisSet axes(mesh.axes.size());
   for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
@@ -133,7 +134,7 @@ AxisSet LocalVerifier::getOwnOfPlace(Value value) const {
   return axes;
 }
 
-/// How the results of `op` differ for one of its operands.
+/// The axes along which the results of `op` differ because of one operand.
 AxisSet LocalVerifier::getOwnOfResult(Operation *op, unsigned operand) const {
   AxisSet axes = getOwn(op->getOperand(operand));
   auto collective = dyn_cast<CollectiveOpInterface>(op);
@@ -183,7 +184,7 @@ void LocalVerifier::findOwnValues() {
       }
       return;
     }
-    // What is decided on differs as the decision does.
+    // Values that depend on a decision differ as the decision does.
     if (auto flow = dyn_cast<RegionFlowOpInterface>(op))
       if (OpOperand *decision = flow.getDecision())
         for (Channel channel : getChannels(flow))
@@ -199,7 +200,7 @@ void LocalVerifier::findOwnValues() {
           add(result, axes);
     }
   };
-  // Loops hand values back: until nothing is new.
+  // Loops pass values back, so repeat until nothing is new.
   while (std::exchange(grew, false))
     function->walk([&](Operation *op) {
       if (op != function)
@@ -207,7 +208,8 @@ void LocalVerifier::findOwnValues() {
     });
 }
 
-/// As in the global program. What has no local type is the device's own.
+/// Checks rules as in the global program. Values without a local type are the
+/// device's own and are skipped.
 LogicalResult LocalVerifier::verifyRules(Operation *op) {
   if (!isa<ShardingRuleOpInterface>(op) || communicates(op))
     return success();
@@ -228,8 +230,9 @@ LogicalResult LocalVerifier::verifyRules(Operation *op) {
   return verifyRule(op, mesh, shardings, /*isLocal=*/true);
 }
 
-/// Devices that meet in a collective issue the same ones: where there are some
-/// in a loop or a branch, all of them take the same way.
+/// Devices that take part in a collective must issue the same collectives. If a
+/// loop or branch contains any, all these devices must follow the same path
+/// through it.
 LogicalResult LocalVerifier::verifyWay(Operation *op) {
   auto flow = dyn_cast<RegionFlowOpInterface>(op);
   if (!flow || !flow.getDecision())

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-verify-origin: that a certificate is about the whole program that its user
-// has.
+// tp-verify-origin: checks that a certificate is about the user's whole
+// program.
 
 #include "Digest.h"
 
@@ -43,7 +43,7 @@ private:
 
 } // namespace
 
-/// The whole program as partitioning gets it.
+/// The whole program as partitioning receives it.
 OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
   OwningOpRef<ModuleOp> module;
   if (!whole.empty())

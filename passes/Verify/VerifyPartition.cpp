@@ -29,9 +29,9 @@ using namespace tp::interp;
 
 namespace {
 
-/// What of a segment decides whether it is right. Equal keys, equal results.
-/// 64 bits: two different segments of n have one key with a probability of
-/// n^2 / 2^65.
+/// Results of segments, by a hash of everything that decides whether a segment
+/// is right. 64 bits: any two of n different segments have the same key with a
+/// probability of n^2 / 2^65.
 using KnownSegments = std::unordered_map<uint64_t, CheckResult>;
 
 class FunctionVerifier {
@@ -68,17 +68,18 @@ private:
   uint64_t seed;
   StringRef reproducer;
   KnownSegments &known;
-  bool &coversAll; ///< Turns false where an op could not be run.
+  bool &coversAll; ///< Becomes false if an op could not be run.
   llvm::DenseMap<Value, Value> related;  ///< Global values to local ones.
-  llvm::DenseMap<Type, Type> wholeTypes; ///< Of types of local values.
+  llvm::DenseMap<Type, Type> wholeTypes; ///< By local type.
   int64_t numOps = 0;
 };
 
 } // namespace
 
-/// Makes `part` stand for `whole`, if its type says it is a part of that.
+/// Makes `part` stand for `whole`, if its type says that it is a part of
+/// `whole`.
 LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
-  // Of each type once: there are fewer than values.
+  // Compute this once per type: there are fewer types than values.
   Type &type = wholeTypes[part.getType()];
   if (!type && isSupportedTensor(part.getType()))
     type = Program::getWholeType(part.getType());
@@ -89,7 +90,7 @@ LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
   return success();
 }
 
-/// Entry arguments arrive with zeros in their padding, but for buffers that
+/// Entry arguments arrive with zeros in their padding, except for buffers that
 /// have been used before.
 bool FunctionVerifier::isZeroPadded(Value part) {
   auto argument = dyn_cast<BlockArgument>(part);
@@ -112,8 +113,8 @@ LogicalResult FunctionVerifier::verifyOperands(Operation *whole,
   return success();
 }
 
-/// Ops with regions, and calls: both sides are the same op, and what is inside
-/// is verified by itself.
+/// Verifies ops with regions, and calls: both sides must be the same op.
+/// Regions are verified separately.
 LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
                                                 Operation *part) {
   if (whole->getName() != part->getName() ||
@@ -143,8 +144,8 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
   return success();
 }
 
-/// Which of the global op's results the results of `part` are, if it has some
-/// of them; null otherwise.
+/// The numbers of the global op's results that the results of `part` are; null
+/// if it has none of them.
 static DenseI64ArrayAttr getPlaces(Operation *part) {
   return part->getAttrOfType<DenseI64ArrayAttr>(kGlobalOpAttr);
 }
@@ -164,7 +165,7 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       return verifyOperands(&op, part.front().getTerminator());
     Segment segment{&op, {}, {}, {}, {}};
-    // Results that several ops have, so far.
+    // The number of results found so far, if several ops make them.
     unsigned found = 0;
     for (bool isLast = false; !isLast; ++next) {
       if (next == end) {
@@ -200,8 +201,8 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
   return success();
 }
 
-/// The values that stand for the global op's results: those of the last op, if
-/// it does not say otherwise.
+/// The values that stand for the global op's results: by default, the results
+/// of the last op.
 SmallVector<Value> FunctionVerifier::getResults(const Segment &segment,
                                                 unsigned count) {
   Operation *last = segment.local.back();
@@ -217,7 +218,8 @@ SmallVector<Value> FunctionVerifier::getResults(const Segment &segment,
   return results;
 }
 
-/// The local ops read each other and what stands for the operands, no more.
+/// Checks that the local ops read only each other and the values that stand for
+/// the operands.
 LogicalResult FunctionVerifier::verifyReads(const Segment &segment) {
   llvm::SmallPtrSet<Operation *, 8> inside(segment.local.begin(),
                                            segment.local.end());
@@ -262,7 +264,7 @@ LogicalResult FunctionVerifier::writeReproducer(Operation *op,
   return success();
 }
 
-/// One part of a combined collective as an op, beside it.
+/// Makes an op of one part of a combined collective, next to it.
 static CombinedOp takePart(CombinedOp op, unsigned part) {
   OpBuilder builder(op);
   return CombinedOp::create(builder, op.getLoc(),
@@ -272,7 +274,8 @@ static CombinedOp takePart(CombinedOp op, unsigned part) {
                             builder.getArrayAttr({op.getOutShardings()[part]}));
 }
 
-/// Part by part: there may be thousands, and many are equal.
+/// Verifies a combined collective part by part: there may be thousands of
+/// parts, many of them equal.
 LogicalResult FunctionVerifier::verifyCombined(const Segment &segment) {
   auto whole = cast<CombinedOp>(segment.whole);
   auto local = dyn_cast<CombinedOp>(segment.local.back());
@@ -355,7 +358,7 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
   llvm_unreachable("covered switch");
 }
 
-/// The layouts that the user asked for are those of the arguments and results.
+/// Checks that arguments and results have the layouts that the user asked for.
 LogicalResult FunctionVerifier::verifySignature() {
   auto check = [&](Type type, ShardingAttr wanted,
                    const Twine &what) -> LogicalResult {
@@ -445,7 +448,7 @@ LogicalResult VerifyPartition::verifyModule(bool &coversAll) {
     if (failed(program))
       return failure();
     ++functions;
-    // Without local types there is one way only to be right: by being equal.
+    // Without local types, the programs are right only if they are equal.
     Mesh none;
     if (failed(FunctionVerifier(global, local,
                                 program->isLocal() ? *program->getMesh() : none,

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-verify-shardings: every op's shardings against its rule.
+// tp-verify-shardings: check every op's shardings against its rule.
 
 #include "Digest.h"
 #include "RuleCheck.h"
@@ -31,7 +31,8 @@ struct VerifyShardings : tp::impl::VerifyShardingsPassBase<VerifyShardings> {
   void runOnOperation() override {
     Stopwatch stopwatch;
     markAllAnalysesPreserved();
-    // Of a certified partition, the global functions.
+    // The local functions of a certified partition: only the global ones are
+    // verified.
     llvm::DenseSet<StringAttr> localForms;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (auto name =
@@ -51,14 +52,15 @@ private:
     if (failed(op))
       return failure();
     ShardingTable table(&getContext(), op->toMesh());
-    // Equal ops with equal shardings are looked at once. The set keeps the two
-    // greatest numbers to itself.
+    // Equal ops with equal shardings are checked once. The two greatest numbers
+    // are reserved by the set.
     llvm::DenseSet<uint64_t> known;
     auto result = function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto manual = dyn_cast<ManualOp>(op);
           manual && getFreeAxes(manual, table.getMesh()).empty())
         return WalkResult::skip();
-      // What changes a layout is verified by what it is made of.
+      // Ops that change a layout are verified by the parts that they are made
+      // of.
       auto collective = dyn_cast<CollectiveOpInterface>(op);
       if (!isa<ShardingRuleOpInterface>(op) || isa<ReshardOp>(op) ||
           (collective && !isAlongManualAxes(collective)))

@@ -27,7 +27,7 @@ struct KeepDigest : tp::impl::KeepDigestPassBase<KeepDigest> {
 
   void runOnOperation() override {
     Stopwatch stopwatch;
-    markAllAnalysesPreserved(); // but for attributes that no verifier reads
+    markAllAnalysesPreserved(); // only attributes change that no verifier reads
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
         continue;

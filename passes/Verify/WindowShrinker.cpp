@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// The number that `number` becomes: that of the nearest known one, and as far
-/// from it.
+/// Maps `number` to the same distance from the image of the nearest known
+/// number.
 static int64_t mapNearest(const std::map<int64_t, int64_t> &known,
                           int64_t number) {
   auto above = known.lower_bound(number);
@@ -28,7 +28,7 @@ int64_t WindowShrinker::Along::getSpan(const Numbers &numbers) const {
   return (block - 1) * stride + (taps - 1) * dilation + 1;
 }
 
-/// The same ends on fewer devices, with fewer windows in a block.
+/// Shrinks to fewer devices and fewer windows per block, with the same ends.
 std::optional<WindowShrinker::Numbers>
 WindowShrinker::Along::shrinkTo(int64_t devices, int64_t block) const {
   int64_t missing =
@@ -43,14 +43,14 @@ WindowShrinker::Along::shrinkTo(int64_t devices, int64_t block) const {
 }
 
 namespace {
-/// The numbers of a local form, in the order in which it has them.
+/// The numbers of a local form, in their order of occurrence.
 struct Form {
   SmallVector<int64_t> rows, places, distances;
 };
 } // namespace
 
-/// None if blocks of windows are not blocks of the input, which makes devices
-/// begin at rows that depend on their place.
+/// None if blocks of windows are not blocks of the input: then devices would
+/// begin at rows that depend on their position.
 static std::optional<Form> getForm(const Piece &piece, int64_t length,
                                    int64_t devices, int64_t span) {
   BlockLayout from{length, devices}, to{piece.size, devices};
@@ -84,7 +84,7 @@ static std::optional<Form> getForm(const Piece &piece, int64_t length,
   return form;
 }
 
-/// Fills the maps; false if they would have two numbers for one.
+/// Fills the maps. Returns false if one number would be mapped to two.
 bool WindowShrinker::Along::relate() {
   rows.clear();
   places.clear();
@@ -110,7 +110,7 @@ bool WindowShrinker::Along::relate() {
         return false;
     return true;
   };
-  // A distance that no window asks for has to have something to become.
+  // There must be a small distance left for distances that no window asks for.
   return addAll(rows, was->rows, is->rows) &&
          addAll(places, was->places, is->places) &&
          addAll(distances, was->distances, is->distances) &&
@@ -122,7 +122,7 @@ bool WindowShrinker::Along::relate() {
 bool WindowShrinker::Along::shrink(int64_t grain) {
   constexpr int64_t kMostDevices = 12, kMostWindows = 64;
   if (large.devices == 1) {
-    // As few windows as leave something of the input.
+    // The fewest windows that leave at least one element of the input.
     int64_t fewest = large.windows - (large.length - 1) / stride;
     small = large;
     small.windows =
@@ -136,7 +136,8 @@ bool WindowShrinker::Along::shrink(int64_t grain) {
       continue;
     if (devices > kMostDevices)
       return false;
-    // A place times itself is no multiple of so many windows.
+    // With at least `devices` windows in a block, a position times itself
+    // differs from that position times the block size.
     for (int64_t few = std::min(block, devices);
          few <= std::min(block, kMostWindows); ++few)
       if (std::optional<Numbers> found = shrinkTo(devices, few)) {
@@ -218,7 +219,7 @@ int64_t WindowShrinker::Along::mapDistance(int64_t distance) const {
   int64_t found = toRing(mapNearest(distances, wanted), small.devices);
   if (distances.count(wanted))
     return found;
-  // No window asks for it; neither may one of the small ones.
+  // No window asks for this distance, so no small window may either.
   auto isAsked = [&](int64_t other) {
     return llvm::any_of(
         distances, [&](const auto &entry) { return entry.second == other; });
@@ -228,8 +229,8 @@ int64_t WindowShrinker::Along::mapDistance(int64_t distance) const {
   return found;
 }
 
-/// The dimension that `op`, or what it is computed with, finds the device's
-/// place along.
+/// The dimension whose axes give the device's position that `op`, or a value it
+/// is computed with, uses.
 const WindowShrinker::Along *WindowShrinker::findCutBy(Operation *op) const {
   SmallVector<Operation *> worklist(op->getUsers());
   worklist.push_back(op);
@@ -269,7 +270,8 @@ void WindowShrinker::mapConstant(Operation *copy) const {
       number = mapNearest(found->places, number);
       break;
     }
-    // A place is multiplied by a block; the first window of that by the stride.
+    // A position is multiplied by the block size; the resulting first window by
+    // the stride.
     bool isBlock = llvm::any_of(user->getOperands(), [](Value operand) {
       return operand.getDefiningOp<AxisIndexOp>() != nullptr;
     });

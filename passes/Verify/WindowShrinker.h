@@ -1,21 +1,21 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Windows over fewer devices and shorter blocks.
+/// \file Shrinking windows to fewer devices and shorter blocks.
 ///
-/// What is left out are windows from the middle of every block, and blocks.
-/// What windows reach at either end stays: the first element that they read,
-/// and how far the last one is from the input's last.
+/// Windows from the middle of every block are left out, as are whole blocks.
+/// The reach of windows at either end stays: the first element that they read,
+/// and the distance from the last one they read to the input's last.
 ///
 ///     whole    131072 windows of 4 on 64 devices, blocks of 2048, low = 3
 ///     small         9 windows of 4 on  3 devices, blocks of    3, low = 3
 ///
-///     rows [2045, 2048) of the block before    rows [0, 3)
-///     a span of 2051 rows                      6 rows
+///     rows [2045, 2048) of the preceding block    rows [0, 3)
+///     a span of 2051 rows                         6 rows
 ///
-/// The numbers of both local forms are listed one beside the other (see
-/// dialects/TP/Strips.h), and a pair that contradicts another rules the sizes
-/// out. Any other number becomes what is as far from the nearest one.
+/// The numbers of both local forms are listed next to each other (see
+/// dialects/TP/Strips.h), and sizes are rejected if two pairs contradict each
+/// other. Any other number keeps its distance from the nearest listed one.
 
 #ifndef TPOPT_PASSES_VERIFY_WINDOWSHRINKER_H
 #define TPOPT_PASSES_VERIFY_WINDOWSHRINKER_H
@@ -30,9 +30,9 @@ namespace tp {
 class WindowShrinker final : public CountShrinker {
 public:
   /// `from` is the layout of the input, `to` that of the result. None if a
-  /// dimension is cut for windows and the input has it whole, if blocks of
-  /// windows are not blocks of the input, if devices have nothing, or if
-  /// nothing smaller keeps what is to be kept.
+  /// dimension is sharded in the result but whole in the input, if blocks of
+  /// windows are not blocks of the input, if some devices have no elements, or
+  /// if no smaller numbers keep what has to be kept.
   static std::optional<WindowShrinker> create(WindowOp op,
                                               const TensorSharding &from,
                                               const TensorSharding &to,
@@ -48,14 +48,14 @@ public:
 
 private:
   using Map = std::map<int64_t, int64_t>;
-  /// One of the op's dimensions, as numbers.
+  /// The sizes of one of the op's dimensions.
   struct Numbers {
     int64_t length, windows, devices;
   };
   struct Along {
     int64_t dim;
     int64_t first, stride, taps, dilation;
-    AxisList axes; ///< That cut it.
+    AxisList axes; ///< The axes that split the dimension.
     Numbers large, small;
     Map rows, places, distances;
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-write-trial: data for whoever runs what was compiled.
+// tp-write-trial: write data to test the compiled program with.
 
 #include "Conditioning.h"
 #include "RandomData.h"
@@ -33,7 +33,7 @@ struct WriteTrial : tp::impl::WriteTrialPassBase<WriteTrial> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    // What is given stays as it is.
+    // Do not change the input.
     OwningOpRef<ModuleOp> copy = getOperation().clone();
     if ((hasStableHLO(*copy) && failed(importStableHLO(*copy))) ||
         failed(write(*copy)))
@@ -45,12 +45,12 @@ private:
 };
 } // namespace
 
-/// How many times further than a few runs move it a result may be: as `tp-run
-/// --check` has it.
+/// The factor by which the allowed error exceeds what a few runs move a result
+/// by, as in `tp-run --check`.
 static constexpr double kFactor = 8;
 
-/// An optimizer divides a gradient by its size, which may be all that was
-/// rounded if numbers are of all magnitudes: then no result says anything.
+/// An optimizer divides a gradient by its size. With numbers of all magnitudes
+/// the gradient may be rounding only, and then no result says anything.
 static void choose(DataSet &data, func::FuncOp function) {
   auto isState = [&](unsigned i) {
     return getRole(function, i) == Role::OptimizerState;
@@ -60,7 +60,7 @@ static void choose(DataSet &data, func::FuncOp function) {
     data.magnitudes = Magnitudes::Moderate;
 }
 
-/// How far each element of `value` may be from what it is, in f64.
+/// The allowed error of each element of `value`, in f64.
 static TensorValue getAllowed(const Conditioning &conditioning, unsigned index,
                               const TensorValue &value, bool isWide) {
   const DenseTensor &tensor = toDense(value);
@@ -72,13 +72,14 @@ static TensorValue getAllowed(const Conditioning &conditioning, unsigned index,
     double spread = kFactor * conditioning.getSpread(index, i, tensor[i]);
     if (format) {
       double x = tensor[i].real;
-      // Nothing can be said of a number that is all rounding, such as one that
-      // is divided by such a number.
+      // Nothing can be said of a number that consists of rounding errors only,
+      // or that is divided by such a number.
       if (spread >= std::abs(x))
         spread = std::numeric_limits<double>::infinity();
       const llvm::fltSemantics &semantics = format.getFloatSemantics();
       int digits = int(llvm::APFloat::semanticsPrecision(semantics));
-      // Beyond the range of the type, an order may decide.
+      // Whether a value leaves the range of the type may depend on the order of
+      // ops.
       if (!std::isfinite(x))
         spread = isWide ? std::numeric_limits<double>::infinity() : 0;
       else
@@ -105,9 +106,9 @@ LogicalResult WriteTrial::write(ModuleOp module) {
   DataSet data = getDataSet(seed, number);
   choose(data, function);
   SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
-  // As steps leave them: roots of second moments are taken.
+  // Make states as steps leave them, since roots of second moments are taken.
   makeStates(function, arguments, /*scale=*/1);
-  for (TensorValue &argument : arguments) // as files hold them
+  for (TensorValue &argument : arguments) // round to the stored type
     if (isa<FloatType>(argument->getType().getElementType()))
       argument = evaluator.convert(argument, argument->getType());
   auto results = Interpreter(evaluator, options).run(*program, arguments);

@@ -21,8 +21,8 @@
 
 using namespace tprt;
 
-/// Bytes of a row program's operands below which more threads cost more than
-/// they bring.
+/// Below this many bytes of operands, running a row program on more threads
+/// costs more than it saves.
 static constexpr uint64_t kMinParallelBytes = 1 << 16;
 
 static int64_t now() {
@@ -40,9 +40,9 @@ public:
       : HostExecutor(artifact, std::move(memory)), kernels(kernels),
         world(world), team(threads), matmuls(artifact, team) {}
 
-  /// Makes the communicators, as every rank does in table order, and the
-  /// threads: one for collectives only where something goes on beside them, or
-  /// a link is emulated.
+  /// Makes the communicators, which every rank does in table order, and the
+  /// threads. A thread for collectives is needed only if collectives overlap
+  /// with other steps, or if a link is emulated.
   absl::Status start(const BackendOptions &options) {
     TPRT_RETURN_IF_ERROR(team.start());
     if (artifact.overlaps() || options.link.isEmulated()) {
@@ -80,7 +80,7 @@ public:
   }
 
 private:
-  /// A step of training does.
+  /// Returns true if the entry overwrites parameters, as a training step does.
   bool overwritesWeights(const EntryRow &entry) const {
     return absl::c_any_of(
         artifact.rows<OutputRow>(entry.outputs), [&](const OutputRow &output) {
@@ -197,7 +197,7 @@ private:
       return absl::OkStatus();
     }
     case StepKind::Control:
-      break; // runSteps sees to it
+      break; // handled by runSteps
     }
     return absl::OkStatus();
   }
@@ -261,7 +261,7 @@ private:
       base = memory.getBundle(buffer.index);
       break;
     case Space::Constant:
-      // Never written: the artifact's verifier has seen to it.
+      // Never written: the artifact's verifier has checked that.
       base = const_cast<char *>(artifact.bytes(SectionKind::Constants).data());
       break;
     }
@@ -284,8 +284,8 @@ private:
   World &world;
   const Team team;
   MatmulEngine matmuls;
-  bool hasNewWeights = false;         ///< Others than those it has repacked.
-  std::unique_ptr<Progress> progress; ///< Null where nothing goes on beside.
+  bool hasNewWeights = false;         ///< Since weights were last repacked.
+  std::unique_ptr<Progress> progress; ///< Null if nothing overlaps.
   std::vector<std::unique_ptr<Communicator>> communicators;
   std::vector<int64_t> counters;
   std::vector<StepTime> *times = nullptr;

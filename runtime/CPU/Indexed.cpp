@@ -10,7 +10,7 @@
 
 using namespace tprt;
 
-/// Elements below which more threads cost more than they bring.
+/// Below this many elements, more threads cost more than they save.
 static constexpr int64_t kMinParallel = 1 << 14;
 
 /// Calls body(part, parts) on the team, or alone if there is little to do.
@@ -36,15 +36,15 @@ template <ScatterKind kind, typename T> static T combine(T old, T update) {
   } else if constexpr (std::is_floating_point_v<T>) {
     return kind == ScatterKind::Add ? old + update : old * update;
   } else {
-    // Wraps, as unsigned numbers do.
+    // Wraps around, as unsigned arithmetic does.
     uint64_t a = old, b = update;
     return static_cast<T>(kind == ScatterKind::Add ? a + b : a * b);
   }
 }
 
 namespace {
-/// A truth value in memory. Its byte may be any, as files may hold any, and a
-/// C++ bool of another byte than 0 or 1 is undefined.
+/// A truth value in memory. Files may hold any byte, and a C++ bool whose byte
+/// is neither 0 nor 1 is undefined behaviour.
 class Truth {
 public:
   explicit Truth(uint64_t value) : byte(value != 0) {}
@@ -59,7 +59,7 @@ template <ScatterKind kind, typename T>
 static void scatterTyped(const ScatterRow &row, const T *updates,
                          const int64_t *indices, T *destination,
                          const Team &team) {
-  // Two threads never have the same element: they share slices or columns.
+  // No two threads update the same element: each has its own slices or columns.
   bool bySlice = row.batch * row.outer >= row.inner;
   int64_t slices = row.batch * row.outer;
   runParts(team, slices * row.count * row.inner, [&](int part, int parts) {
@@ -123,7 +123,7 @@ void tprt::runScatter(const ScatterRow &row, const char *updates,
     return call(scatterAs<double>);
   case DType::F32:
     return call(scatterAs<float>);
-  case DType::BF16: // these are only set
+  case DType::BF16: // these types can only be set
   case DType::F16:
   case DType::U16:
     return call(scatterAs<uint16_t>);
@@ -152,7 +152,7 @@ void tprt::runScatter(const ScatterRow &row, const char *updates,
 // Sorts
 //===----------------------------------------------------------------------===//
 
-/// `a` before `b` in ascending order; what is not a number is above all
+/// Returns true if `a` comes before `b` in ascending order; NaN comes after all
 /// numbers.
 template <typename T> static bool isLess(T a, T b) {
   if constexpr (std::is_floating_point_v<T>)
@@ -175,7 +175,8 @@ static void sortAs(const SortRow &row, const char *source, char *values,
       for (int64_t j = 0; j < row.columns; ++j)
         keys[j] = static_cast<Key>(from[j * row.sourceStrides[1]]);
       std::iota(order.begin(), order.end(), 0);
-      // By place where equal: a total order, so that any algorithm is stable.
+      // Equal elements are ordered by position. This makes the order total, so
+      // that any sorting algorithm is stable.
       auto isBefore = [&](int32_t a, int32_t b) {
         Key x = keys[a], y = keys[b];
         if (row.descending)

@@ -18,9 +18,10 @@ using namespace tprt;
 
 void KernelLibrary::Close::operator()(void *handle) const { dlclose(handle); }
 
-/// The folder of open descriptors, spelt differently each time. The loader
-/// knows a library by its path and would take the next one for the last, as
-/// descriptors are numbered anew; so the bits of a counter go into the path.
+/// Returns the folder of open descriptors, spelt differently each time. The
+/// loader identifies a library by its path. As descriptor numbers are reused,
+/// it would mistake the next library for the last one, so the bits of a counter
+/// go into the path.
 static std::string getNewFolder() {
   static std::atomic<uint64_t> counter{0};
   std::string path = "/proc/self/fd";
@@ -61,7 +62,7 @@ absl::StatusOr<KernelLibrary> KernelLibrary::load(const Artifact &artifact) {
   if (hasCode || !cpu.empty())
     TPRT_RETURN_IF_ERROR(checkCpu(cpu));
   if (!hasCode)
-    return library; // matmuls, copies and collectives alone
+    return library; // only matmuls, copies and collectives
   TPRT_ASSIGN_OR_RETURN(void *handle, openBytes(code));
   library.handle.reset(handle);
   for (const KernelRow &kernel : kernels) {

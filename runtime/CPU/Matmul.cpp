@@ -19,14 +19,14 @@ using dnnl::memory;
 
 namespace {
 
-/// An operand as oneDNN sees it, and how it moves along the batch dimensions
-/// that are left to our own loop.
+/// An operand as oneDNN sees it, and its strides along the batch dimensions
+/// that our own loop goes through.
 struct Operand {
   memory::desc plain;
   std::vector<int64_t> outerBytes;
-  /// Of bf16 on a CPU where oneDNN multiplies none: how it lies in memory.
-  /// `plain` is then dense, of f32, and `wide` holds it for a run, if it is not
-  /// packed.
+  /// For a bf16 operand on a CPU where oneDNN cannot multiply bf16: its strides
+  /// in memory. `plain` then describes a dense f32 copy. Unless the operand is
+  /// packed, `wide` holds that copy during a run.
   memory::dims narrowStrides;
   memory wide;
 
@@ -34,16 +34,16 @@ struct Operand {
 };
 
 struct Plan {
-  std::vector<Batch> outer; ///< Looped over here.
+  std::vector<Batch> outer; ///< Batches that our own loop goes through.
   Operand a, b, c;
-  std::vector<Operand> postOps; ///< One per post-op; empty without operand.
+  std::vector<Operand> postOps; ///< One per post-op; empty if no operand.
   memory::desc packedB;
-  bool isBPacked; ///< Or is where the operand lies.
+  bool isBPacked; ///< Else B is read where the operand is.
   bool readsC = false;
   dnnl::matmul primitive;
   memory::desc scratchpad;
-  /// Made once, as it takes longer than a small product; every run says where
-  /// they lie.
+  /// Created once, as that takes longer than a small product; every run sets
+  /// their addresses.
   std::unordered_map<int, memory> arguments;
 };
 
@@ -54,7 +54,7 @@ static memory::data_type getType(DType dtype) {
                               : memory::data_type::f32;
 }
 
-/// oneDNN multiplies bf16 from AVX-512 on.
+/// oneDNN multiplies bf16 only on CPUs with AVX-512.
 static bool multipliesBFloat16() {
   auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
   return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) ==
@@ -75,7 +75,8 @@ static Operand describeOperand(const MatmulOperand &operand, int64_t rows,
     add(inner->size, inner->strides[index]);
   add(rows, operand.strides[kMaxBatch]);
   add(columns, operand.strides[kMaxBatch + 1]);
-  // A dimension of 1 has any stride; oneDNN's fast paths want the dense one.
+  // A dimension of size 1 may have any stride; oneDNN's fast paths expect the
+  // dense one.
   int64_t dense = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i] == 1)
@@ -93,7 +94,7 @@ static Operand describeOperand(const MatmulOperand &operand, int64_t rows,
   return result;
 }
 
-/// Fills `wide`, of an operand's dense form, from where the operand lies.
+/// Fills `wide`, the dense f32 form of an operand, from the operand's `data`.
 static void widen(const Operand &operand, const char *data,
                   const memory &wide) {
   memory::dims sizes = operand.plain.dims();
@@ -146,7 +147,7 @@ private:
   };
 
   Plan makePlan(const MatmulRow &whole);
-  /// Runs the `number`-th of the outer batches.
+  /// Runs the outer batch with this number.
   void runOne(Plan &plan, const MatmulPointers &pointers, int64_t number);
   memory getPacked(const Plan &plan, const char *data);
   memory wrap(const memory::desc &desc, const char *data) {
@@ -158,14 +159,15 @@ private:
   dnnl::engine engine;
   dnnl::stream stream;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Plan>> plans;
-  /// By the original's address; a tied weight may be packed in several ways.
+  /// Keyed by the original's address; a tied weight may be packed in several
+  /// ways.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
   memory scratchpad;
   size_t scratchpadSize = 0;
 };
 
-/// How many columns to compute at a time. oneDNN 2.6 loses half of its speed
-/// on a vocabulary's width, where its blocks of the weight leave the cache
+/// Returns how many columns to compute at a time. At the width of a vocabulary,
+/// oneDNN 2.6 loses half of its speed: its blocks of the weight leave the cache
 /// before all rows have used them.
 static int64_t getPieceWidth(const MatmulRow &row) {
   constexpr int64_t widest = 4096, unit = 64;
@@ -218,9 +220,9 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
 
   Plan plan;
   plan.outer = getBatches(row, operands);
-  // oneDNN takes one batch dimension, in which the result moves and A or B
-  // does. Not with an epilogue: 2.6's gemm-based matmul crashes
-  // where that meets batches of a strided result.
+  // oneDNN takes one batch dimension, along which the result and A or B
+  // advance. Not with an epilogue: in 2.6 the gemm-based matmul crashes on an
+  // epilogue with batches of a strided result.
   const Batch *inner = nullptr;
   Batch last;
   if (!plan.outer.empty() && postOps.empty()) {
@@ -260,7 +262,7 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   }
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(epilogue);
-  // One scratchpad for all: they run one after another.
+  // All matmuls share one scratchpad, as they run one after another.
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 
   memory::desc b = plan.b.plain;
@@ -287,7 +289,7 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   return plan;
 }
 
-/// The weight in the layout of the plan, repacked at most once.
+/// Returns the weight in the layout of the plan, repacked at most once.
 memory MatmulEngine::Impl::getPacked(const Plan &plan, const char *data) {
   std::vector<PackedWeight> &forms = packed[data];
   for (const PackedWeight &form : forms)
@@ -360,7 +362,7 @@ MatmulEngine::MatmulEngine(const Artifact &artifact, const Team &team)
 MatmulEngine::~MatmulEngine() = default;
 
 absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {
-  // oneDNN's C++ interface throws; this is the border.
+  // oneDNN's C++ interface throws; exceptions must not pass this point.
   try {
     impl->run(row, pointers);
     return absl::OkStatus();

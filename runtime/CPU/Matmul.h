@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Matmuls through oneDNN, with their epilogues as post-ops and constant
-/// weights repacked once into the layout that oneDNN computes fastest with (7x
-/// in decode, where a matmul is limited by reading the weight).
+/// \file Matmuls through oneDNN, with their epilogues as post-ops. Constant
+/// weights are repacked once into the layout that oneDNN computes fastest with
+/// (7x in decode, where reading the weight limits a matmul).
 
 #ifndef TPRT_CPU_MATMUL_H
 #define TPRT_CPU_MATMUL_H
@@ -19,7 +19,8 @@ namespace tprt {
 
 class Team;
 
-/// Where the operands of a call lie; post-ops in order, null if they have none.
+/// The addresses of a call's operands. Those of post-ops are in order, and null
+/// for post-ops without an operand.
 struct MatmulPointers {
   const char *a, *b;
   char *c;
@@ -27,7 +28,7 @@ struct MatmulPointers {
 };
 
 /// The matmuls of one rank. Primitives are made when a row is first run.
-/// Products with few rows do without oneDNN, see SkinnyMatmul.
+/// Products with few rows do not use oneDNN; see SkinnyMatmul.
 class MatmulEngine {
 public:
   MatmulEngine(const Artifact &artifact, const Team &team);
@@ -36,10 +37,10 @@ public:
   /// Runs a row of the Matmuls table on the team.
   absl::Status run(uint32_t row, const MatmulPointers &pointers);
 
-  /// Drops the repacked weights, as their originals have changed.
+  /// Drops the repacked weights because their originals have changed.
   void forgetWeights();
 
-  /// Bytes of repacked weights, beside the originals.
+  /// Returns the bytes of repacked weights, not counting the originals.
   uint64_t getPackedBytes() const;
 
 private:

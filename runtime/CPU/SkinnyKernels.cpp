@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Compiled once for each level of the CPU, which TPRT_SKINNY_KERNELS names.
+// Compiled once for each CPU level, into the table that TPRT_SKINNY_KERNELS
+// names.
 
 #include "runtime/CPU/SkinnyKernels.h"
 
@@ -11,13 +12,15 @@ using namespace tprt;
 
 namespace {
 
-// Sixteen lanes: one register of AVX-512, two of AVX2. The compiler cuts them.
+// Sixteen lanes: one register of AVX-512, or two of AVX2, between which the
+// compiler splits them.
 constexpr int64_t kLanes = 16;
 using Floats = float __attribute__((vector_size(64)));
 using Words = uint32_t __attribute__((vector_size(64)));
 using Halves = uint16_t __attribute__((vector_size(32)));
 
-/// Rows of B that pass before sums go back to memory.
+/// The number of rows of B that are accumulated in registers before the sums
+/// are written back to memory.
 constexpr int64_t kDepth = 8;
 
 union Bits {
@@ -34,7 +37,7 @@ static TPRT_INLINE float toFloat(uint16_t value) {
 }
 
 static TPRT_INLINE Floats load(const float *from) {
-  Floats value; // nothing in memory is aligned
+  Floats value; // memory may be unaligned
   __builtin_memcpy(&value, from, sizeof(value));
   return value;
 }
@@ -57,10 +60,10 @@ static TPRT_INLINE float sum(Floats v) {
 }
 
 //===----------------------------------------------------------------------===//
-// B's rows are contiguous: every element of A adds its multiple of one
+// B's rows are contiguous: every element of A scales and adds a row of B
 //===----------------------------------------------------------------------===//
 
-/// Adds `depth` rows of B to C.
+/// Accumulates `depth` rows of B into C.
 template <typename T, int64_t M>
 static TPRT_INLINE void addRows(const SkinnyTask &task, const float *a,
                                 const T *b, int64_t depth) {
@@ -71,7 +74,7 @@ static TPRT_INLINE void addRows(const SkinnyTask &task, const float *a,
       sums[i] = load(task.c + i * task.n + j);
     for (int64_t l = 0; l < depth; ++l) {
       Floats row = load(b + l * task.stride + j);
-      // So many streams are more than the hardware follows by itself.
+      // The hardware prefetcher cannot follow this many streams by itself.
       __builtin_prefetch(b + (l + kDepth) * task.stride + j, 0, 2);
       for (int64_t i = 0; i < M; ++i)
         sums[i] += a[l * M + i] * row;
@@ -92,7 +95,7 @@ template <typename T, int64_t M> static void columnsOf(const SkinnyTask &task) {
   const float *a = task.a;
   const T *b = static_cast<const T *>(task.b);
   int64_t l = 0;
-  for (; l + kDepth <= task.k; l += kDepth) // unrolled
+  for (; l + kDepth <= task.k; l += kDepth) // full depth, unrolled
     addRows<T, M>(task, a + l * M, b + l * task.stride, kDepth);
   addRows<T, M>(task, a + l * M, b + l * task.stride, task.k - l);
 }
@@ -101,7 +104,7 @@ template <typename T, int64_t M> static void columnsOf(const SkinnyTask &task) {
 // B's columns are contiguous: every element of C is a dot product
 //===----------------------------------------------------------------------===//
 
-/// N columns of C.
+/// Computes N columns of C.
 template <typename T, int64_t M, int64_t N>
 static TPRT_INLINE void multiplyTile(const SkinnyTask &task, const T *b,
                                      float *c) {
@@ -129,7 +132,7 @@ static TPRT_INLINE void multiplyTile(const SkinnyTask &task, const T *b,
 }
 
 template <typename T, int64_t M> static void dotsOf(const SkinnyTask &task) {
-  constexpr int64_t width = M <= 4 ? 4 : 2; // M * width sums in registers
+  constexpr int64_t width = M <= 4 ? 4 : 2; // M * width sums fit registers
   const T *b = static_cast<const T *>(task.b);
   int64_t j = 0;
   for (; j + width <= task.n; j += width)
@@ -142,11 +145,12 @@ template <typename T, int64_t M> static void dotsOf(const SkinnyTask &task) {
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// e^x to about an ulp, without a branch: x = n ln2 + r, a polynomial for e^r.
+/// Returns e^x to about one ulp, without a branch: x = n ln2 + r, with a
+/// polynomial for e^r.
 static TPRT_INLINE float exponential(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
-  constexpr float rounder = 12582912.0f; // 1.5 * 2^23: n is in the low bits
+  constexpr float rounder = 12582912.0f; // 1.5 * 2^23: leaves n in the low bits
   Bits n = {};
   n.number = x * 1.44269504f + rounder;
   float whole = n.number - rounder;
@@ -162,8 +166,8 @@ static TPRT_INLINE float exponential(float x) {
   return p * power.number;
 }
 
-/// x times the normal distribution's integral up to x: Abramowitz and Stegun
-/// 7.1.26 for erfc.
+/// Returns x times the normal distribution's integral up to x, with erfc from
+/// Abramowitz and Stegun 7.1.26.
 static TPRT_INLINE float geluErf(float x) {
   float z = (x < 0 ? -x : x) * 0.707106781f;
   float t = 1.0f / (1.0f + 0.3275911f * z);
@@ -207,7 +211,7 @@ static void widen(const uint16_t *from, float *to, int64_t count) {
     to[i] = toFloat(from[i]);
 }
 
-/// To the nearest, ties to even, NaN kept quiet.
+/// Rounds to nearest, ties to even; NaNs become quiet.
 static void narrow(const float *from, uint16_t *to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     Bits bits = {};
@@ -219,7 +223,7 @@ static void narrow(const float *from, uint16_t *to, int64_t count) {
 }
 
 //===----------------------------------------------------------------------===//
-// A version for every number of rows
+// One version for each number of rows
 //===----------------------------------------------------------------------===//
 
 template <typename T> static void columns(const SkinnyTask &task) {

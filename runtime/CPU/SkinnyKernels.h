@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The inner loops of products with few rows, in a version for each
-/// level of the CPU. Only plain pointers cross this border: an inline function
-/// of a header, compiled for AVX-512 here, could become the one that the rest
-/// of the runtime calls on a machine without it.
+/// \file The inner loops of products with few rows, in one version for each CPU
+/// level. The interface has only plain pointers: an inline function from a
+/// header, compiled for AVX-512 here, could become the copy that the rest of
+/// the runtime calls on a machine without AVX-512.
 
 #ifndef TPRT_CPU_SKINNYKERNELS_H
 #define TPRT_CPU_SKINNYKERNELS_H
@@ -13,16 +13,16 @@
 
 namespace tprt {
 
-/// Rows whose sums fit the registers of AVX-512.
+/// The most rows whose sums fit the registers of AVX-512.
 inline constexpr int64_t kMaxSkinnyRows = 8;
 
-/// c[m, n] = sum_k a[m, k] b[k, n], all in f32 but b; c is dense, m at most
-/// kMaxSkinnyRows.
+/// c[m, n] = sum_k a[m, k] b[k, n]. Everything but b is f32; c is dense, and m
+/// is at most kMaxSkinnyRows.
 struct SkinnyTask {
   int64_t m, n, k;
-  /// Dense: [k, m] for `columns`, [m, k] for `dots`.
+  /// Dense; its layout is [k, m] for `columns`, and [m, k] for `dots`.
   const float *a;
-  /// Columns: b[k * stride + n]. Dots: b[n * stride + k].
+  /// For `columns`, b[k * stride + n]; for `dots`, b[n * stride + k].
   const void *b;
   int64_t stride;
   float *c;
@@ -32,7 +32,7 @@ enum class SkinnyActivation { Relu, GeluErf, GeluTanh, Silu };
 
 struct SkinnyKernels {
   using Product = void (*)(const SkinnyTask &task);
-  /// For b of f32 and of bf16.
+  /// The versions for f32 b and for bf16 b.
   Product columns[2], dots[2];
   void (*activate)(SkinnyActivation kind, float *values, int64_t count);
   void (*widen)(const uint16_t *from, float *to, int64_t count);

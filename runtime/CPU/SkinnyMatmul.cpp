@@ -9,10 +9,10 @@ using namespace tprt;
 
 namespace {
 
-/// Floats of C that a thread works on at a time: they stay in the first-level
-/// cache while rows of B pass.
+/// The number of floats of C that a thread works on at a time: they stay in the
+/// first-level cache while rows of B stream through.
 constexpr int64_t kTileFloats = 8192;
-/// Bytes of B below which a second thread costs more than it brings.
+/// Below this many bytes of B, a second thread costs more than it saves.
 constexpr int64_t kMinParallelRowBytes = 1 << 16;
 constexpr int64_t kLine = 16; ///< Floats of a cache line.
 
@@ -32,7 +32,7 @@ static int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Elements from the first batch to the `batch`-th.
+/// Returns the number of elements from the first batch to batch `batch`.
 static int64_t getOffset(const MatmulRow &row, const MatmulOperand &operand,
                          int64_t batch) {
   int64_t offset = 0;
@@ -55,7 +55,7 @@ bool SkinnyMatmul::suits(const MatmulRow &row) {
   return row.m <= kMaxSkinnyRows;
 }
 
-/// Brings A into the kernels' order: B is read once, A many times.
+/// Converts A to the order that the kernels read: B is read once, A many times.
 void SkinnyMatmul::pack(const MatmulRow &row, const char *a, bool isByColumns) {
   int64_t batches = row.batch[0] * row.batch[1] * row.batch[2];
   packedA.resize(batches * row.m * row.k);
@@ -79,7 +79,8 @@ void SkinnyMatmul::pack(const MatmulRow &row, const char *a, bool isByColumns) {
   }
 }
 
-/// `count` elements of an operand as floats, in `buffer` unless they are that.
+/// Returns `count` elements of an operand as floats. Converts them into
+/// `buffer` unless they already are contiguous floats.
 static const float *getFloats(const SkinnyKernels &kernels, DType dtype,
                               const char *data, int64_t offset, int64_t step,
                               int64_t count, std::vector<float> &buffer) {
@@ -99,7 +100,7 @@ static const float *getFloats(const SkinnyKernels &kernels, DType dtype,
   return buffer.data();
 }
 
-/// Columns `begin` .. `end` of one batch.
+/// Computes columns `begin` .. `end` of one batch.
 void SkinnyMatmul::computeTile(const Artifact &artifact, const MatmulRow &row,
                                const MatmulPointers &pointers, int64_t batch,
                                int64_t begin, int64_t end, bool isByColumns,
@@ -172,12 +173,13 @@ void SkinnyMatmul::computeTile(const Artifact &artifact, const MatmulRow &row,
 
 void SkinnyMatmul::run(const Artifact &artifact, const MatmulRow &row,
                        const MatmulPointers &pointers) {
-  // By columns where rows of B are contiguous, unless they are single numbers.
+  // By columns if rows of B are contiguous, unless each row is a single number.
   bool isByColumns =
       getColumnStride(row.b) == 1 && (row.n > 1 || getRowStride(row.b) != 1);
   pack(row, pointers.a, isByColumns);
   int64_t batches = row.batch[0] * row.batch[1] * row.batch[2];
-  // Tiles that stay in the cache, and enough of them for every thread.
+  // Tiles are small enough to stay in the cache, and there are enough of them
+  // for every thread.
   int64_t shares = std::max<int64_t>(1, team.size() / batches);
   int64_t tile = roundUp((row.n + shares - 1) / shares, kLine);
   tile = std::min(tile, roundUp(kTileFloats / row.m, kLine));

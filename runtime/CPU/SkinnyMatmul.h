@@ -3,11 +3,11 @@
 
 /// \file Products with few rows, as in decoding: [1, 576] x [576, 1536].
 ///
-/// Such a product is as fast as B can be read. So B is read once, as it lies in
-/// memory: nothing is repacked, no second copy of a weight is held, and strided
-/// keys and values of a cache are as good as dense ones. oneDNN 2.6 reaches a
-/// half of the memory's bandwidth with 1 row, an eighth with 8, where it counts
-/// the rows of A but not the traffic of B.
+/// Such a product is as fast as B can be read. So B is read once, in the layout
+/// that it has: nothing is repacked, no second copy of a weight is held, and
+/// strided keys and values of a cache are as fast as dense ones. oneDNN 2.6
+/// reaches half of the memory's bandwidth with 1 row and an eighth with 8,
+/// where it takes the rows of A into account but not the traffic of B.
 
 #ifndef TPRT_CPU_SKINNYMATMUL_H
 #define TPRT_CPU_SKINNYMATMUL_H
@@ -23,15 +23,16 @@ class SkinnyMatmul {
 public:
   explicit SkinnyMatmul(const Team &team);
 
-  /// Whether this is the faster way for a row of the Matmuls table.
+  /// Returns true if SkinnyMatmul is faster than oneDNN for a row of the
+  /// Matmuls table.
   static bool suits(const MatmulRow &row);
 
-  /// Runs a row that suits.
+  /// Runs a row for which `suits` holds.
   void run(const Artifact &artifact, const MatmulRow &row,
            const MatmulPointers &pointers);
 
 private:
-  /// What a thread works in.
+  /// The working memory of one thread.
   struct Scratch {
     std::vector<float> sums, operand;
   };

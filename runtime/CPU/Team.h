@@ -3,13 +3,13 @@
 
 /// \file The threads that compute for one rank.
 ///
-///     Team team(4);                        // of the rank's own thread
+///     Team team(4);     // the rank's own thread is one of the four
 ///     team.run([&](int part, int parts) { ... });   // on all, then returns
 ///
-/// They are those of GCC's OpenMP, which oneDNN computes with, too: one set of
-/// threads serves matmuls and row programs, and none waits for work beside the
-/// other. How work is split never changes a result: parts are whole rows, or
-/// whole columns of a product.
+/// They are GCC's OpenMP threads, which oneDNN also uses: a single pool serves
+/// matmuls and row programs, so that no second pool sits idle or spins next to
+/// it. How work is split never changes a result: parts are whole rows, or whole
+/// columns of a product.
 
 #ifndef TPRT_CPU_TEAM_H
 #define TPRT_CPU_TEAM_H
@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <utility>
 
-// Of libgomp; clang has no omp.h for it. The names are the library's.
+// Declared here since clang has no omp.h for libgomp. The names are libgomp's.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 void omp_set_num_threads(int);
@@ -42,10 +42,12 @@ public:
 
   int size() const { return threads; }
 
-  /// Starts the threads, which are used again from then on. LimitReached if
-  /// there cannot be so many: libgomp would end the process when it needs them.
+  /// Starts the threads, which later calls use again. LimitReached if this many
+  /// threads cannot be started: libgomp would end the process when it needed
+  /// them.
   absl::Status start() const {
-    // What is free for one rank is not free for two.
+    // Ranks check one at a time: threads that are free for one rank may not
+    // suffice for two.
     static absl::Mutex mutex;
     absl::MutexLock lock(&mutex);
     TPRT_RETURN_IF_ERROR(checkThreads(threads - 1));
@@ -53,7 +55,7 @@ public:
     return absl::OkStatus();
   }
 
-  /// Makes oneDNN, called from this thread, compute on the team.
+  /// Makes oneDNN use the team in calls from this thread.
   void enter() const { omp_set_num_threads(threads); }
 
   template <typename Body> void run(Body body) const {
@@ -65,9 +67,10 @@ public:
     GOMP_parallel(call, &body, static_cast<unsigned>(threads), 0);
   }
 
-  /// The `part`-th of `parts` even pieces of 0 .. `count`.
+  /// Returns the bounds of part number `part` when 0 .. `count` is split into
+  /// `parts` even pieces.
   static std::pair<int64_t, int64_t> split(int64_t count, int part, int parts) {
-    // count * part / parts, of which the product could overflow.
+    // count * part / parts, computed so that the product cannot overflow.
     auto getBegin = [&](int64_t of) {
       return count / parts * of + count % parts * of / parts;
     };

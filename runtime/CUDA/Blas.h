@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What the runtime uses of cuBLASLt, of CUDA 12 or 13.
+/// \file The part of cuBLASLt that the runtime uses, for CUDA 12 or 13.
 
 #ifndef TPRT_CUDA_BLAS_H
 #define TPRT_CUDA_BLAS_H
@@ -27,8 +27,8 @@ using Layout = LayoutOpaque *;
 using Preference = PreferenceOpaque *;
 using Stream = CUstream_st *;
 
-/// How a matmul is computed; plain data that one version of the library gives
-/// and takes.
+/// How a matmul is computed: plain data that only the version of the library
+/// that returned it accepts.
 struct Algorithm {
   uint64_t data[8];
 };
@@ -43,19 +43,19 @@ struct Heuristic {
 
 inline constexpr Status kSuccess = 0;
 
-// Types of elements and of the computation.
+// Types of elements, and of the computation.
 inline constexpr int kF32 = 0, kF16 = 2, kBF16 = 14, kF8E4M3 = 28;
 inline constexpr int kCompute32F = 68, kComputeTF32 = 77;
 inline constexpr int kTranspose = 1; ///< cublasOperation_t
 
-// Attributes of a matmul.
+// Attributes of a matmul descriptor.
 inline constexpr int kTransA = 3, kTransB = 4, kEpilogue = 7, kBias = 8,
                      kBiasBatchStride = 10, kBiasType = 26;
 inline constexpr int kEpilogueNone = 1, kEpilogueRelu = 2, kEpilogueBias = 4,
                      kEpilogueGelu = 32;
-// Of a layout.
+// Attributes of a layout.
 inline constexpr int kBatchCount = 5, kBatchStride = 6;
-// Of a preference.
+// Attributes of a preference.
 inline constexpr int kMaxWorkspace = 1, kAlignmentA = 5, kAlignmentB = 6,
                      kAlignmentC = 7, kAlignmentD = 8;
 } // namespace blas

@@ -15,7 +15,7 @@ namespace tprt {
 class BufferPlaces {
 public:
   virtual ~BufferPlaces() = default;
-  /// The address of a buffer in the given iteration of each loop.
+  /// Returns the address of a buffer in the given iteration of each loop.
   virtual cuda::Pointer resolve(const BufferRow &buffer,
                                 absl::Span<const int64_t> counters) const = 0;
 };

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The plugin of the backends "cuda", a GPU for each rank, and "virtual", ranks
-// that share one, and of the transport "environment".
+// The plugin for the backends "cuda", where each rank has its own GPU, and
+// "virtual", where ranks share one GPU, and for the transport "environment".
 
 #include "runtime/CUDA/CudaExecutor.h"
 #include "runtime/CUDA/NcclWorld.h"
@@ -16,7 +16,7 @@ namespace {
 
 class CudaBackend final : public Backend {
 public:
-  /// On a machine with `count` GPUs.
+  /// For a machine with `count` GPUs.
   CudaBackend(std::shared_ptr<const Artifact> artifact, BackendOptions options,
               int count)
       : artifact(std::move(artifact)), options(std::move(options)),
@@ -39,7 +39,7 @@ private:
     return chooseGpu(world.getRank(), local, count, isProcess);
   }
 
-  /// Ranks on one GPU share its code.
+  /// Loads the code once per GPU: ranks on the same GPU share it.
   absl::StatusOr<std::shared_ptr<const GpuProgram>> load(int ordinal) {
     absl::MutexLock lock(&mutex);
     std::shared_ptr<const GpuProgram> &program = programs[ordinal];

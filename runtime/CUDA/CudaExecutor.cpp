@@ -15,8 +15,8 @@
 
 using namespace tprt;
 
-/// Of a collective that is launched together with its neighbours: what takes
-/// longer than a launch gains nothing.
+/// The largest collective that is launched together with its neighbours: a
+/// collective that takes longer than a launch gains nothing from that.
 static constexpr int64_t kSmallBytes = 1 << 20;
 
 absl::StatusOr<std::unique_ptr<CudaExecutor>>
@@ -31,7 +31,7 @@ CudaExecutor::create(std::shared_ptr<const GpuProgram> program,
 
 absl::Status CudaExecutor::addRank(const absl::Status &status) const {
   std::string rank = absl::StrCat("rank ", world.getRank());
-  // What comes from the world says so itself.
+  // Errors that come from the world name their rank already.
   return absl::StartsWith(getPlainMessage(status), rank)
              ? status
              : addContext(status, rank);
@@ -83,7 +83,7 @@ absl::Status CudaExecutor::prepare(const BackendOptions &options) {
 }
 
 CudaExecutor::~CudaExecutor() {
-  // All that ends here wants the context.
+  // Everything that is destroyed here needs the context to be current.
   (void)device.enter();
 }
 
@@ -109,7 +109,7 @@ CudaExecutor::writeRandom(uint32_t input, uint64_t seed, float scale,
                              getName(row.dtype), "; compile it again"));
   int64_t bits = 0;
   std::memcpy(&bits, &scale, sizeof(scale));
-  // The padding stays zero.
+  // The kernels leave the padding at zero.
   return memory->make(input, [&](cuda::Pointer block) -> absl::Status {
     for (const BlockRows &rows :
          getBlockRows(artifact, row.dims, world.getRank())) {
@@ -168,7 +168,8 @@ absl::Status CudaExecutor::run(uint32_t entryIndex,
       if (!entry.graph) {
         absl::StatusOr<Owned<cuda::GraphExec>> graph = capture(row);
         if (!graph.ok() && !links) {
-          // Nobody else takes part: each run is issued, as the first one was.
+          // The entry cannot be captured. As there are no links, no other rank
+          // is affected: each run is issued step by step, as the first one was.
           entry.canCapture = false;
           TPRT_RETURN_IF_ERROR(issue(row));
           return wait();
@@ -202,7 +203,7 @@ absl::StatusOr<Owned<cuda::GraphExec>>
 CudaExecutor::capture(const EntryRow &entry) {
   absl::StatusOr<Owned<cuda::GraphExec>> graph =
       device.capture(compute.get(), [&] { return issue(entry); });
-  started.clear(); // a graph does not tell which of them is done
+  started.clear(); // a graph does not tell which of them are done
   return graph;
 }
 
@@ -288,7 +289,8 @@ absl::StatusOr<uint32_t> CudaExecutor::startCollectives(uint32_t step,
       break;
     const CollectiveRow &row = artifact.rows<CollectiveRow>()[next.row];
     bool isSmall = row.count * getSize(row.dtype) <= kSmallBytes;
-    // Timed ones start alone, so that each has a time of its own.
+    // When steps are timed, collectives start alone, so that each has a time of
+    // its own.
     if (!calls.empty() && (!isSmall || isTimed))
       break;
     calls.push_back(
@@ -350,7 +352,7 @@ absl::Status CudaExecutor::wait() {
   });
 }
 
-/// Names the first collective that is not done. A graph does not tell.
+/// Names the first collective that is not done. For a graph this is not known.
 absl::Status CudaExecutor::reportStuck() const {
   std::string what = absl::StrCat("a collective of the graph of '",
                                   artifact.text(running->name),

@@ -9,14 +9,16 @@
 ///     compute   matmul | e0          | kernel | wait e1 | kernel
 ///     links            wait e0 | all_reduce | e1
 ///
-/// The first run of an entry is issued step by step; the second is captured
-/// into a graph, which the later ones launch. What the host must decide in the
-/// middle (While, If) and what its threads must meet for (virtual ranks) is
-/// issued step by step each time, and so is a run whose steps are timed. No
-/// step allocates, and but for a predicate none waits.
+/// The first run of an entry is issued step by step. The second is captured
+/// into a graph, which later runs launch. An entry in which the host must
+/// decide something midway (While, If), or its threads must meet (virtual
+/// ranks), is issued step by step each time, and so is a run whose steps are
+/// timed. No step allocates memory, and only reading a predicate makes the host
+/// wait.
 ///
-/// A run that is issued is waited for with the deadline of a collective, if the
-/// program has any, and with an eye on the other ranks.
+/// If the program has collectives, the host waits for an issued run no longer
+/// than the deadline of a collective, and keeps checking for failures of other
+/// ranks.
 
 #ifndef TPRT_CUDA_CUDAEXECUTOR_H
 #define TPRT_CUDA_CUDAEXECUTOR_H
@@ -54,7 +56,7 @@ public:
             absl::FunctionRef<absl::Status(const char *block)> use) override;
 
 private:
-  /// What an entry has become by running.
+  /// The state of an entry that earlier runs have left.
   struct Entry {
     bool canCapture = false;
     bool hasRun = false;
@@ -72,15 +74,16 @@ private:
   absl::Status runSteps(uint32_t first, uint32_t count);
   absl::Status runControl(const StepRow &step, uint32_t first);
   absl::StatusOr<bool> readPredicate(const BufferRow &buffer);
-  /// Starts the collective of this step, and those of the steps behind it that
-  /// are worth one launch with it. Gives how many.
+  /// Starts the collective of this step, and those of the following steps that
+  /// are worth sharing its launch. Returns how many were started.
   absl::StatusOr<uint32_t> startCollectives(uint32_t step, uint32_t end);
   absl::Status finishCollective(uint32_t step);
 
-  /// Waits until all that was issued is done.
+  /// Waits until everything that was issued is done.
   absl::Status wait();
   absl::Status reportStuck() const;
-  /// Says which rank it was, unless it is said already.
+  /// Adds the number of this rank to an error, unless the error has one
+  /// already.
   absl::Status addRank(const absl::Status &status) const;
 
   const std::shared_ptr<const GpuProgram> program;
@@ -100,7 +103,7 @@ private:
   std::unique_ptr<Links> links; ///< None if there are no groups.
   std::vector<Entry> entries;
 
-  // Of the run under way.
+  // State of the current run.
   std::vector<int64_t> counters;
   std::vector<uint32_t> started; ///< Steps that started collectives, in order.
   const EntryRow *running = nullptr;

@@ -8,7 +8,7 @@
 
 using namespace tprt;
 
-/// The driver, ready for calls, if there is a GPU.
+/// Returns the driver, ready for calls, or an error if there is no GPU.
 static absl::StatusOr<const Driver *> initialize() {
   TPRT_ASSIGN_OR_RETURN(const Driver *driver, openDriver());
   static const absl::Status status =
@@ -80,7 +80,7 @@ absl::StatusOr<Owned<cuda::Event>> Device::createEvent(bool hasTime) const {
 
 absl::StatusOr<Owned<cuda::Pointer>> Device::allocate(uint64_t bytes) const {
   cuda::Pointer pointer = 0;
-  // So that an empty tensor has an address, too.
+  // At least a few bytes, so that an empty tensor has an address.
   cuda::Result result =
       driver.allocate(&pointer, std::max<uint64_t>(bytes, 256));
   if (result == cuda::kOutOfMemory) {
@@ -111,7 +111,7 @@ Device::capture(cuda::Stream stream,
       check(driver.beginCapture(stream, cuda::kCaptureThreadLocal),
             "beginning a graph"));
   absl::Status issued = issue();
-  // A capture is ended also when what it captured is given up.
+  // A capture must be ended even if what it captured is discarded.
   cuda::Graph captured = nullptr;
   cuda::Result result = driver.endCapture(stream, &captured);
   Owned<cuda::Graph> graph(captured, driver.destroyGraph);

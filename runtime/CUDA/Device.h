@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file One GPU: its context, and what is made on it. Handles end themselves.
+/// \file One GPU: its context, and what is made on it. Handles release what
+/// they hold when they are destroyed.
 ///
-/// Every function that makes or ends something wants the context to be the
-/// thread's: `enter` sees to it, and is cheap.
+/// Every function that makes or releases something needs the context to be
+/// current on the calling thread: `enter` makes it so, and is cheap.
 
 #ifndef TPRT_CUDA_DEVICE_H
 #define TPRT_CUDA_DEVICE_H
@@ -19,7 +20,7 @@
 
 namespace tprt {
 
-/// A handle of the driver's, and the function that ends it.
+/// A handle of the driver's, and the function that releases it.
 template <typename Handle> class Owned {
 public:
   using End = cuda::Result(Handle);
@@ -48,7 +49,7 @@ private:
 
 class Device : public std::enable_shared_from_this<Device> {
 public:
-  /// How many GPUs this process sees.
+  /// Returns the number of GPUs that this process sees.
   static absl::StatusOr<int> count();
   static absl::StatusOr<std::shared_ptr<Device>> open(int ordinal);
   ~Device();
@@ -56,7 +57,7 @@ public:
   const Driver &driver;
   const std::string name;    ///< "NVIDIA H200"
   const int chip;            ///< 90 for compute capability 9.0.
-  const uint64_t cacheBytes; ///< Of its L2.
+  const uint64_t cacheBytes; ///< The size of its L2 cache.
 
   absl::Status check(cuda::Result result, absl::string_view what) const {
     return driver.check(result, what);
@@ -64,22 +65,23 @@ public:
 
   absl::Status enter() const;
 
-  /// A stream of the highest priority, or of none in particular.
+  /// Creates a stream of the highest priority if `isUrgent`, and of default
+  /// priority otherwise.
   absl::StatusOr<Owned<cuda::Stream>> createStream(bool isUrgent) const;
-  /// An event, with the time of its recording or without.
+  /// Creates an event, which records its time if `hasTime`.
   absl::StatusOr<Owned<cuda::Event>> createEvent(bool hasTime) const;
-  /// Memory of the GPU, of which nothing is known.
+  /// Allocates memory on the GPU. Its contents are undefined.
   absl::StatusOr<Owned<cuda::Pointer>> allocate(uint64_t bytes) const;
-  /// Memory of the host that the GPU copies from and to at full speed.
+  /// Allocates host memory that the GPU copies from and to at full speed.
   absl::StatusOr<Owned<void *>> allocateHost(uint64_t bytes) const;
 
-  /// What `issue` puts on the stream, and on others that wait for it, as a
-  /// graph.
+  /// Captures what `issue` puts on the stream, and on others that wait for it,
+  /// as a graph.
   absl::StatusOr<Owned<cuda::GraphExec>>
   capture(cuda::Stream stream, absl::FunctionRef<absl::Status()> issue) const;
 
-  /// Waits until the stream has done what was asked of it. `check` is called
-  /// now and then, and its error ends the waiting.
+  /// Waits until the stream has finished its work. `check` is called now and
+  /// then; an error that it returns ends the wait.
   absl::Status wait(cuda::Stream stream,
                     absl::FunctionRef<absl::Status()> check) const;
   absl::Status wait(cuda::Stream stream) const {

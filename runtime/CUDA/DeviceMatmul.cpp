@@ -38,7 +38,7 @@ struct DeviceMatmul::Prepared {
   blas::Algorithm algorithm = {};
 };
 
-/// Where the operands lie.
+/// The addresses of the operands.
 struct DeviceMatmul::Addresses {
   cuda::Pointer a, b, c, addend;
   cuda::Pointer bias = 0;
@@ -89,8 +89,8 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
   TPRT_ASSIGN_OR_RETURN(prepared->plan, planMatmul(artifact, row));
   const MatmulPlan &plan = prepared->plan;
   bool isTF32 = isFast && row.a.dtype == DType::F32;
-  // Of 8-bit floats, the library's fast accumulation stays off, as it is unless
-  // asked for: it would not promote sums to f32, which the program says.
+  // For 8-bit floats, the library's fast accumulation stays off, which is the
+  // default: it would not promote sums to f32, as the program requires.
   TPRT_RETURN_IF_ERROR(blas.check(
       blas.createDesc(&prepared->desc,
                       isTF32 ? blas::kComputeTF32 : blas::kCompute32F,
@@ -110,7 +110,7 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
   if (plan.epilogue.bias >= 0) {
     TPRT_RETURN_IF_ERROR(
         set(blas::kBiasType, static_cast<int32_t>(getType(row.c.dtype))));
-    // Proposals are made for an address that is aligned as this one.
+    // The heuristic proposes algorithms for an address with this alignment.
     TPRT_RETURN_IF_ERROR(set(blas::kBias, uint64_t{plan.biasAlignment}));
     if (plan.batchCount > 1)
       TPRT_RETURN_IF_ERROR(
@@ -164,7 +164,8 @@ static std::string toBytes(const blas::Algorithm &algorithm) {
   return {reinterpret_cast<const char *>(&algorithm), sizeof(algorithm)};
 }
 
-/// What was kept or sent of an algorithm; none if it is no such thing.
+/// Reads an algorithm that was kept or sent; none if the bytes are not an
+/// algorithm.
 static absl::optional<blas::Algorithm> findAlgorithm(const Tunings &tunings,
                                                      const std::string &key) {
   blas::Algorithm algorithm;
@@ -251,8 +252,9 @@ DeviceMatmul::measure(uint32_t row, const BufferPlaces &memory,
                      prepared.plan.getKey());
   if (count == 1)
     return Choice{proposals[0].algorithm, true};
-  // No input has a value yet. Where there is no memory for operands of its own,
-  // they are what is there, and only read. What C holds is another's.
+  // No input has a value yet. If there is no memory for test operands, the
+  // program's own A and B stand in for them, as they are only read. C must not
+  // be overwritten: its memory may belong to something else.
   std::vector<int64_t> counters(artifact.getNumCounters());
   Addresses addresses = getAddresses(row, memory, counters);
   const MatmulRow &matmul = artifact.rows<MatmulRow>()[row];

@@ -3,11 +3,11 @@
 
 /// \file Matmuls through cuBLASLt.
 ///
-/// Its heuristic proposes algorithms, of which the fastest of the first eight
-/// is found by running them (TuningBench.h), once per matmul at load, and kept
-/// (TuningCache.h) if nobody else used the GPU meanwhile.
-/// Rank 0 measures, the others take what it found: ranks that compute the same
-/// thing compute the same bits.
+/// Its heuristic proposes algorithms. The fastest of the first eight is found
+/// by running them (TuningBench.h), once per matmul at load, and kept
+/// (TuningCache.h) if no other process used the GPU meanwhile.
+/// Rank 0 measures, and the others take its results: ranks that compute the
+/// same thing compute the same bits.
 
 #ifndef TPRT_CUDA_DEVICEMATMUL_H
 #define TPRT_CUDA_DEVICEMATMUL_H
@@ -22,14 +22,16 @@ namespace tprt {
 
 class DeviceMatmul {
 public:
-  /// Plans all matmuls and chooses their algorithms, as all ranks do at once.
-  /// `isFast` lets f32 be rounded to tf32 on the way into the tensor cores.
+  /// Plans all matmuls and chooses their algorithms. All ranks must call it
+  /// together. `isFast` lets f32 be rounded to tf32 on the way into the tensor
+  /// cores.
   static absl::StatusOr<std::unique_ptr<DeviceMatmul>>
   create(const Device &device, const Artifact &artifact,
          const BufferPlaces &memory, World &world, bool isFast);
   ~DeviceMatmul();
 
-  /// The file that keeps what is fastest, with this library.
+  /// Returns the name of the file that keeps the fastest algorithms for this
+  /// device and library.
   std::string getTuningName() const;
 
   /// Runs a row of the Matmuls table.
@@ -46,9 +48,9 @@ private:
   absl::Status choose(const BufferPlaces &memory, World &world, bool isFast);
   struct Choice {
     blas::Algorithm algorithm;
-    bool isCertain; ///< Else it is not kept, but measured again.
+    bool isCertain; ///< If not, it is measured again next time.
   };
-  /// The fastest algorithm, with results written into a scratch of its own.
+  /// Finds the fastest algorithm. Results are written to scratch memory.
   absl::StatusOr<Choice> measure(uint32_t row, const BufferPlaces &memory,
                                  TuningBench &bench);
   absl::Status call(Prepared &prepared, Addresses addresses,

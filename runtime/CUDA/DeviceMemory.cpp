@@ -10,7 +10,8 @@
 
 using namespace tprt;
 
-/// Of a piece of pinned memory: long enough that starting a copy costs nothing.
+/// The size of a piece of pinned memory: large enough that the cost of starting
+/// a copy is negligible.
 static constexpr uint64_t kPiece = 8 << 20;
 
 absl::StatusOr<DeviceMemory> DeviceMemory::create(const Device &device,
@@ -71,8 +72,10 @@ absl::StatusOr<DeviceMemory> DeviceMemory::create(const Device &device,
 
 absl::Status DeviceMemory::upload(const char *from, cuda::Pointer to,
                                   uint64_t bytes) {
-  // A piece is filled anew when its last copy but one has ended: one event
-  // would do, a wait is simpler and as fast, as filling is what takes time.
+  // Two pieces take turns: a piece is filled again once its previous copy has
+  // ended, while the other is being copied. An event could signal that, but
+  // waiting for the stream is simpler and as fast, since filling is what takes
+  // time.
   for (uint64_t at = 0, turn = 0; at < bytes; at += kPiece, ++turn) {
     uint64_t size = std::min(kPiece, bytes - at);
     auto *piece = static_cast<char *>(staging[turn % 2].get());
@@ -101,7 +104,7 @@ absl::Status DeviceMemory::download(cuda::Pointer from, char *to,
   return absl::OkStatus();
 }
 
-/// Memory of the host for a block that pinned memory is too small for.
+/// Allocates host memory for a block that does not fit the pinned memory.
 static absl::StatusOr<std::unique_ptr<char[]>> allocateBlock(uint64_t bytes) {
   std::unique_ptr<char[]> block(new (std::nothrow) char[bytes]);
   if (!block)

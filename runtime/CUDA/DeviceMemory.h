@@ -14,21 +14,21 @@
 
 namespace tprt {
 
-/// Inputs, outputs, the arena of all entries and the constants. What goes in
-/// and out passes through pinned memory, of two pieces: one is copied while the
-/// other is filled.
+/// Inputs, outputs, the arena of all entries and the constants. Data goes in
+/// and out through two pieces of pinned memory: one is copied while the other
+/// is filled.
 class DeviceMemory final : public BufferPlaces {
 public:
-  /// The arena is given where the links have memory of their own for it, else
-  /// it is 0.
+  /// `arena` is memory that the links provide for the arena, or 0 if they
+  /// provide none.
   static absl::StatusOr<DeviceMemory> create(const Device &device,
                                              const Artifact &artifact,
                                              int64_t rank, cuda::Pointer arena);
 
   absl::Status write(uint32_t input,
                      absl::FunctionRef<absl::Status(char *block)> fill);
-  /// The same, by work of the GPU: `make` writes the rank's block, which is
-  /// zero before, and waits until it has.
+  /// Gives an input a value that the GPU computes: `make` writes the rank's
+  /// block, which is zeroed first, and waits until the writing is done.
   absl::Status make(uint32_t input,
                     absl::FunctionRef<absl::Status(cuda::Pointer block)> make);
   absl::Status clear(uint32_t input);
@@ -48,21 +48,22 @@ private:
   absl::Status show(cuda::Pointer from, uint64_t bytes,
                     absl::FunctionRef<absl::Status(const char *block)> use);
   absl::Status download(cuda::Pointer from, char *to, uint64_t bytes);
-  /// Copies the block of an input that is in a bundle there, or back.
+  /// Copies the block of an input into the bundle that holds it, or back if
+  /// `isBack`.
   absl::Status copyRows(const BundlePlace &place, cuda::Pointer block,
                         bool isBack);
 
   const Device *device;
   const Artifact *artifact;
   int64_t rank;
-  std::vector<BundlePlace> places;          ///< Of inputs.
-  std::vector<Owned<cuda::Pointer>> inputs; ///< None of those in bundles.
+  std::vector<BundlePlace> places;          ///< By input.
+  std::vector<Owned<cuda::Pointer>> inputs; ///< Empty for inputs in bundles.
   std::vector<Owned<cuda::Pointer>> bundles;
-  std::vector<Owned<cuda::Pointer>> own; ///< Of outputs without an alias.
+  std::vector<Owned<cuda::Pointer>> own; ///< For outputs without an alias.
   std::vector<cuda::Pointer> outputs;
   Owned<cuda::Pointer> ownArena, constants;
   cuda::Pointer arena = 0;
-  Owned<cuda::Stream> stream; ///< Of the copies.
+  Owned<cuda::Stream> stream; ///< For copies.
   Owned<void *> staging[2];
 };
 

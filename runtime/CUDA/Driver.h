@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What the runtime uses of the CUDA driver (libcuda.so.1). libcudart is
-/// not needed.
+/// \file The part of the CUDA driver (libcuda.so.1) that the runtime uses.
+/// libcudart is not needed.
 
 #ifndef TPRT_CUDA_DRIVER_H
 #define TPRT_CUDA_DRIVER_H
@@ -27,7 +27,7 @@ namespace tprt {
 namespace cuda {
 using Result = int;
 using Device = int;
-using Pointer = unsigned long long; ///< Into a device's memory.
+using Pointer = unsigned long long; ///< An address in a device's memory.
 using Context = CUctx_st *;
 using Module = CUmod_st *;
 using Function = CUfunc_st *;
@@ -40,7 +40,7 @@ inline constexpr Result kSuccess = 0;
 inline constexpr Result kOutOfMemory = 2;
 inline constexpr Result kNotReady = 600;
 
-inline constexpr int kCacheBytes = 38; ///< Attributes of a device: its L2.
+inline constexpr int kCacheBytes = 38; ///< Device attribute: L2 size.
 inline constexpr int kMajor = 75;
 inline constexpr int kMinor = 76;
 
@@ -50,7 +50,8 @@ inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;
 /// Kernels of a graph keep the priority of the stream they were captured from.
 inline constexpr unsigned long long kUseNodePriority = 8;
-/// Attribute of a function: bytes of shared memory that a launch may add.
+/// Attribute of a function: the bytes of dynamic shared memory that a launch
+/// may ask for.
 inline constexpr int kMaxDynamicShared = 8;
 } // namespace cuda
 
@@ -103,7 +104,7 @@ inline constexpr int kMaxDynamicShared = 8;
 struct Driver {
   TPRT_DRIVER_FUNCTIONS(TPRT_LIBRARY_MEMBER)
 
-  /// An error that says what was tried.
+  /// Converts a failure to an error that says what was tried.
   absl::Status check(cuda::Result result, absl::string_view what) const;
 };
 

@@ -13,7 +13,7 @@
 
 using namespace tprt;
 
-/// Beyond this, shared memory is had for the asking only.
+/// A kernel that needs more shared memory than this must ask for it.
 static constexpr uint32_t kSharedBytesOfAll = 48 << 10;
 
 std::vector<uint32_t> tprt::rankImages(const Artifact &artifact, int chip) {
@@ -71,8 +71,8 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
       codeHash = hashBytes(code);
       return index;
     }
-    // A driver that is older than the assembler may take the PTX of the same
-    // kernels.
+    // A driver that is older than the assembler may still accept the PTX of the
+    // same kernels, so the search goes on.
     refused.push_back(
         absl::StrCat(artifact.text(image.name),
                      image.kind == GpuImageKind::Cubin ? " (cubin): " : ": ",
@@ -84,7 +84,7 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
                      absl::StrJoin(refused, ", nor for "),
                      "; a newer driver may, or other chips= when compiling");
   std::vector<absl::string_view> chips;
-  for (const GpuImageRow &image : images) // its cubin and its PTX in turn
+  for (const GpuImageRow &image : images) // a chip's images are adjacent
     if (chips.empty() || chips.back() != artifact.text(image.name))
       chips.push_back(artifact.text(image.name));
   return makeError(ErrorCode::GpuImage, "the artifact has code for ",
@@ -100,7 +100,7 @@ GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
   std::shared_ptr<GpuProgram> program(new GpuProgram(device, artifact));
   absl::Span<const KernelRow> kernels = artifact.rows<KernelRow>();
   if (kernels.empty())
-    return program; // matmuls, copies and collectives alone
+    return program; // only matmuls, copies and collectives
   TPRT_ASSIGN_OR_RETURN(uint32_t index, program->loadImage());
   const GpuImageRow &image = artifact.rows<GpuImageRow>()[index];
   program->launches = artifact.rows<LaunchRow>().subspan(index * kernels.size(),
@@ -127,7 +127,7 @@ GpuProgram::load(std::shared_ptr<Device> device, const Artifact &artifact) {
 }
 
 GpuProgram::~GpuProgram() {
-  // The module ends in its context.
+  // Unloading the module needs its context to be current.
   (void)device->enter();
 }
 
@@ -146,7 +146,7 @@ absl::Status GpuProgram::launch(uint32_t kernel, void **arguments,
                    "'"));
 }
 
-/// Whether the elements lie one after another, in the order of the dimensions.
+/// Returns true if the elements are contiguous, in the order of the dimensions.
 static bool isContiguous(absl::Span<const int64_t> sizes,
                          const StridedView &view) {
   int64_t dense = 1;

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file An artifact's code on one GPU: the image that fits, and its kernels.
+/// \file An artifact's code on one GPU: the image that suits it, and its
+/// kernels.
 
 #ifndef TPRT_CUDA_GPUPROGRAM_H
 #define TPRT_CUDA_GPUPROGRAM_H
@@ -13,16 +14,16 @@
 
 namespace tprt {
 
-/// The images that a chip (90) runs, the best first: machine code for it, then
-/// for an earlier minor version, then PTX, the newest first. A name with a
-/// suffix
-/// ("sm_90a") is code for that one chip, and comes before the others of its
-/// kind.
+/// Returns the images that a chip (90) can run, the best first: machine code
+/// for that chip, then for an earlier minor version, then PTX, the newest
+/// first. An image whose name has a suffix ("sm_90a") runs on exactly that
+/// chip, and is preferred to others of its kind.
 std::vector<uint32_t> rankImages(const Artifact &artifact, int chip);
 
-/// GpuStep unless every step is one that a GPU executes: no scatter, no sort,
-/// copies and fills of contiguous memory, epilogues that cuBLASLt has. The
-/// compiler makes kernels of all else; this names what it did not.
+/// GpuStep unless a GPU can execute every step: there must be no scatters and
+/// no sorts, copies and fills must be of contiguous memory, and cuBLASLt must
+/// support the epilogues. The compiler turns everything else into kernels; the
+/// error names the step that it did not.
 absl::Status checkGpuSteps(const Artifact &artifact);
 
 class GpuProgram {
@@ -32,7 +33,7 @@ public:
   ~GpuProgram();
 
   const Device &getDevice() const { return *device; }
-  /// Of the image that was loaded; 0 without one.
+  /// The hash of the loaded image; 0 if there is none.
   uint64_t getCodeHash() const { return codeHash; }
 
   /// Launches a kernel; `arguments` point to its parameters.
@@ -40,7 +41,7 @@ public:
                       cuda::Stream stream) const;
 
 private:
-  /// Loads the best image that the driver takes; gives its number.
+  /// Loads the best image that the driver accepts, and returns its number.
   absl::StatusOr<uint32_t> loadImage();
 
   GpuProgram(std::shared_ptr<Device> device, const Artifact &artifact)
@@ -51,7 +52,7 @@ private:
   Owned<cuda::Module> module;
   uint64_t codeHash = 0;
   std::vector<cuda::Function> functions;
-  absl::Span<const LaunchRow> launches; ///< Of the image, one per kernel.
+  absl::Span<const LaunchRow> launches; ///< One per kernel of the image.
 };
 
 } // namespace tprt

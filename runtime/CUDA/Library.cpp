@@ -54,8 +54,8 @@ absl::StatusOr<const Driver *> tprt::openDriver() {
   return &library;
 }
 
-/// The later library first, if the driver is as late: it loads with an earlier
-/// one, too, but does not start.
+/// The newer library comes first, if the driver is new enough: with an older
+/// driver the newer library can be loaded, but does not start.
 static std::vector<const char *> getBlasNames() {
   std::vector<const char *> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
   int version = 0; // 1000 * major + 10 * minor
@@ -110,10 +110,11 @@ absl::Status Blas::check(blas::Status result, absl::string_view what) const {
 absl::Status Nccl::check(nccl::Result result, absl::string_view what) const {
   if (result == nccl::kSuccess || result == nccl::kInProgress)
     return absl::OkStatus();
-  // "invalid usage" alone does not say what was wrong; the last error does.
+  // "invalid usage" does not say what was wrong; the last error does.
   absl::string_view details = getLastError ? getLastError(nullptr) : "";
   details = absl::StripAsciiWhitespace(details);
-  // Another process has ended, or cannot be reached: it has the cause to tell.
+  // Another process has ended or cannot be reached. That process reports the
+  // cause.
   ErrorCode code = result == nccl::kRemoteError ? ErrorCode::PeerFailed
                                                 : ErrorCode::Transport;
   return makeError(code, "NCCL: ", what, ": ", getErrorString(result),

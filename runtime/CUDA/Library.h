@@ -8,14 +8,14 @@
 ///
 ///     #define TPRT_DRIVER_FUNCTIONS(F) F(init, cuInit, int(unsigned))
 ///
-/// whose rows are: our name, the symbol, the type. Of it a struct of pointers
-/// is made, which `open..` fills, once per process:
+/// whose rows are: our name, the symbol, the type. The table is expanded to a
+/// struct of pointers, which `open..` fills once per process:
 ///
 ///     TPRT_ASSIGN_OR_RETURN(const Driver *driver, openDriver());
 ///     driver->init(0);
 ///
-/// Enumerations are int, handles pointers to structs of which nothing is known;
-/// a test compares all of it with NVIDIA's headers where these are installed.
+/// Enumerations are declared as int, and handles as pointers to opaque structs.
+/// A test compares all of it with NVIDIA's headers where these are installed.
 /// Errors: GpuLibrary names the library or symbol that is missing and what to
 /// install.
 
@@ -28,8 +28,8 @@
 
 namespace tprt {
 
-/// Declares the pointer to a function; a pointer of the table's type may be
-/// null where the function is optional.
+/// Declares the pointer to a function. If the table's type is itself a pointer,
+/// the function is optional and may be null.
 #define TPRT_LIBRARY_MEMBER(name, symbol, ...)                                 \
   using name##Type = __VA_ARGS__;                                              \
   name##Type *name = nullptr;
@@ -40,7 +40,7 @@ struct LibraryFunction {
   bool optional;
 };
 
-/// Opens the first of these libraries that is there and fills the places.
+/// Opens the first of these libraries that exists and fills in the functions.
 /// `remedy` tells what to install.
 absl::Status openLibrary(absl::Span<const char *const> names,
                          absl::string_view remedy,

@@ -59,8 +59,8 @@ static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
   return epilogue;
 }
 
-/// The largest power of two that divides all addresses of a buffer, up to what
-/// allocations have.
+/// Returns the largest power of two that divides all addresses of a buffer, up
+/// to the alignment that allocations have.
 static unsigned getAlignment(const MatmulOperand &operand,
                              const MatmulRow &row) {
   uint64_t bits = 256 | operand.buffer.offset;
@@ -73,7 +73,7 @@ static unsigned getAlignment(const MatmulOperand &operand,
   return static_cast<unsigned>(bits & (~bits + 1));
 }
 
-/// A row-major matrix, read column-major.
+/// Describes a row-major matrix as the column-major one that cuBLASLt reads.
 static absl::StatusOr<MatmulPlan::Matrix>
 describeMatrix(const MatmulOperand &operand, const MatmulRow &row, int64_t rows,
                int64_t columns) {
@@ -82,7 +82,7 @@ describeMatrix(const MatmulOperand &operand, const MatmulRow &row, int64_t rows,
   MatmulPlan::Matrix matrix = {};
   matrix.dtype = operand.dtype;
   matrix.alignment = getAlignment(operand, row);
-  // One row or column has any stride along it.
+  // The stride along a dimension of size 1 may be anything.
   if ((columnStride == 1 || columns == 1) &&
       (rowStride >= columns || rows == 1)) {
     matrix.rows = columns;
@@ -100,7 +100,7 @@ describeMatrix(const MatmulOperand &operand, const MatmulRow &row, int64_t rows,
   return matrix;
 }
 
-/// What cuBLASLt wants of 8-bit floats, of which it has few kernels.
+/// Checks what cuBLASLt requires of 8-bit floats, for which it has few kernels.
 static absl::Status checkFloat8(const MatmulPlan &plan) {
   constexpr unsigned piece = 16;
   const Epilogue &epilogue = plan.epilogue;

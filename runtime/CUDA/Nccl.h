@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What the runtime uses of NCCL (libnccl.so.2, 2.18 or later).
+/// \file The part of NCCL (libnccl.so.2, 2.18 or later) that the runtime uses.
 
 #ifndef TPRT_CUDA_NCCL_H
 #define TPRT_CUDA_NCCL_H
@@ -28,7 +28,7 @@ using Stream = CUstream_st *;
 
 inline constexpr Result kSuccess = 0, kRemoteError = 6, kInProgress = 7;
 
-/// Tells the ranks of a world from those of another.
+/// Distinguishes the ranks of one world from those of another.
 struct UniqueId {
   char bytes[128];
 };
@@ -42,10 +42,10 @@ inline constexpr int kSum = 0, kMax = 2, kMin = 3;
 
 inline constexpr int kWindowSymmetric = 1;
 
-/// The configuration as of 2.18, and one member more: 2.26 reads what follows
+/// The configuration as of 2.18, plus one member: 2.26 reads what follows
 /// splitShare as its trafficClass, without looking at `version`. Later versions
 /// read only as much as `size` says, which is 48 with and without that member.
-/// Fields hold INT_MIN or null where they are not set.
+/// Fields that are not set hold INT_MIN or null.
 struct Config {
   size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -81,8 +81,8 @@ static_assert(sizeof(Config) == 48 &&
   F(send, ncclSend, nccl::Result(const void *, size_t, int, int, nccl::Comm, nccl::Stream)) \
   F(receive, ncclRecv, nccl::Result(void *, size_t, int, int, nccl::Comm, nccl::Stream))
 
-/// What later versions have: 2.19, 2.27, 2.28. The text of the last error is in
-/// all, but not worth refusing a library for.
+/// Functions that only later versions have: 2.19, 2.27, 2.28. All versions have
+/// the text of the last error, but a library without it should not be refused.
 #define TPRT_NCCL_OPTIONAL_FUNCTIONS(F)                                        \
   F(getLastError, ncclGetLastError, const char *(nccl::Comm))                  \
   F(memAlloc, ncclMemAlloc, nccl::Result(void **, size_t))                     \

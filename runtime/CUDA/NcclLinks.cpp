@@ -100,7 +100,7 @@ private:
     int size = 1;
   };
 
-  /// Makes the next group, of these ranks.
+  /// Makes the next group, which has these ranks.
   absl::Status split(const std::vector<int> &ranks);
   void closeWindows();
   struct Ended;
@@ -108,7 +108,7 @@ private:
                         cuda::Stream stream);
   absl::Status permute(const CollectiveCall &call, const Group &group,
                        cuda::Stream stream);
-  /// Waits until the communicator has done what it was last asked for.
+  /// Waits until the communicator has finished its last operation.
   absl::Status settle(nccl::Comm comm, absl::string_view what);
 
   const Device &device;
@@ -116,7 +116,7 @@ private:
   const Artifact &artifact;
   World &world;
   const absl::Duration timeout;
-  Owned<cuda::Pointer> arena; ///< Outlives its windows.
+  Owned<cuda::Pointer> arena; ///< Outlives the windows registered in it.
   nccl::Comm all = nullptr;
   std::vector<Group> groups; ///< By row of Communicators.
 };
@@ -136,8 +136,8 @@ tprt::connectNccl(const Device &device, const Artifact &artifact, World &world,
   return links;
 }
 
-/// Calls do not block. Groups share their parent's resources, so aborting one
-/// of them stops the kernels of all.
+/// Returns a configuration whose calls do not block. Groups share their
+/// parent's resources, so aborting one of them stops the kernels of all.
 static nccl::Config getConfig() {
   nccl::Config config;
   config.blocking = 0;
@@ -158,8 +158,8 @@ absl::Status NcclLinks::connect() {
       nccl.check(nccl.init(&all, world.getSize(), id, world.getRank(), &config),
                  "connecting the ranks"));
   TPRT_RETURN_IF_ERROR(settle(all, "connecting the ranks"));
-  // NCCL's own thread writes a communicator to the place that a split was
-  // given, later: places must not move.
+  // After a split, NCCL's own thread writes the new communicator to the address
+  // it was given, so these addresses must not change.
   groups.reserve(artifact.rows<CommunicatorRow>().size());
   for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>())
     TPRT_RETURN_IF_ERROR(split(artifact.getGroup(row, world.getRank())));
@@ -172,12 +172,13 @@ absl::Status NcclLinks::split(const std::vector<int> &ranks) {
   group.size = static_cast<int>(ranks.size());
   group.position = static_cast<int>(
       std::find(ranks.begin(), ranks.end(), world.getRank()) - ranks.begin());
-  // A group is known by its smallest rank; the others have other groups.
+  // A group's color is its smallest rank; ranks outside it form other groups.
   int color = *std::min_element(ranks.begin(), ranks.end());
   nccl::Config config = getConfig();
   TPRT_RETURN_IF_ERROR(nccl.check(
       nccl.split(all, color, group.position, &group.comm, &config), what));
-  // The split is the parent's work; until it is done there is no child to ask.
+  // The parent does the split; until it is done there is no child whose state
+  // could be read.
   TPRT_RETURN_IF_ERROR(settle(all, what));
   if (!group.comm)
     return makeError(ErrorCode::Transport, "NCCL: ", what,
@@ -185,7 +186,7 @@ absl::Status NcclLinks::split(const std::vector<int> &ranks) {
   return settle(group.comm, what);
 }
 
-/// Ends memory that NCCL allocated.
+/// Frees memory that NCCL allocated.
 static cuda::Result freeArena(cuda::Pointer pointer) {
   auto library = openNccl();
   if (library.ok())
@@ -223,7 +224,8 @@ absl::StatusOr<cuda::Pointer> NcclLinks::allocateArena(uint64_t bytes) {
       TPRT_RETURN_IF_ERROR(settle(group.comm, "registering the arena"));
       continue;
     }
-    // What a library or a machine has no windows for is refused on every rank.
+    // If a library or machine has no windows, registering fails on every rank,
+    // so that all ranks agree.
     group.window = nullptr;
     isRegistered = false;
   }
@@ -255,8 +257,8 @@ absl::Status NcclLinks::start(absl::Span<const Call> calls,
     if (!added.ok())
       break;
   }
-  // A group is ended also when what it holds is given up: while it is open,
-  // NCCL puts off everything, an abort, too.
+  // A group must be ended even if its calls are discarded: while it is open,
+  // NCCL defers every call, even an abort.
   nccl::Result ended = nccl.groupEnd();
   TPRT_RETURN_IF_ERROR(added);
   TPRT_RETURN_IF_ERROR(nccl.check(ended, describe(calls.front().call)));
@@ -270,7 +272,8 @@ absl::Status NcclLinks::startOne(const CollectiveCall &call, const Group &group,
                                  cuda::Stream stream) {
   const CollectiveRow &row = *call.row;
   auto count = static_cast<size_t>(row.count);
-  // What is only moved is bytes: every type goes.
+  // A collective that only moves data is sent as bytes, so it works for every
+  // type.
   size_t bytes = count * static_cast<size_t>(getSize(row.dtype));
   switch (row.kind) {
   case CollectiveKind::AllReduce:
@@ -342,8 +345,8 @@ absl::Status NcclLinks::check() {
   return absl::OkStatus();
 }
 
-/// What an abort ends. A split that is under way writes to its group's place
-/// until its parent is aborted: places come along.
+/// The objects that an abort destroys. A split under way writes to its group's
+/// address until its parent is aborted, so the groups are kept here.
 struct NcclLinks::Ended {
   nccl::Comm all;
   std::vector<Group> groups;
@@ -358,22 +361,23 @@ struct NcclLinks::Ended {
 };
 
 void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
-  // The caller has an error to report, and what is waited for here can be
-  // beyond our reach (a driver, a network): other threads wait, for some time.
+  // The caller has an error to report, and what must be waited for (a driver, a
+  // network) may never respond. So other threads wait, and this one waits only
+  // for a limited time.
   constexpr absl::Duration patience = absl::Seconds(10);
   absl::Time deadline = absl::Now() + patience;
   auto ended = std::make_shared<Ended>();
   ended->all = std::exchange(all, nullptr);
   ended->groups = std::exchange(groups, {});
   ended->graphs = std::move(graphs);
-  // NCCL ends no communicator before the graphs that hold its kernels. The
-  // driver ends no graph before these kernels, which spin until the abort has
-  // begun (so does the driver of CUDA 13.0; its documentation says otherwise).
-  // So both happen at once.
+  // NCCL destroys no communicator before the graphs that hold its kernels. The
+  // driver destroys no graph before these kernels end, and they spin until the
+  // abort has begun (the driver of CUDA 13.0 does so, although its
+  // documentation says otherwise). So both are done at the same time.
   auto aborter = Thread::start([ended, &library = nccl] {
     ended->abortGroups(library);
     library.abort(ended->all);
-    ended->abortGroups(library); // of a split that was under way
+    ended->abortGroups(library); // for a split that was under way
     ended->isAborted.Notify();
   });
   auto releaser = Thread::start([ended, owner = device.shared_from_this()] {
@@ -385,7 +389,7 @@ void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
     if (thread->ok())
       std::move(**thread).detach();
   if (!aborter.ok() || !releaser.ok()) {
-    // Ending it here could block forever, so it is kept until the process
+    // Destroying it here could block forever, so it is kept until the process
     // exits.
     static auto &kept = *new std::vector<std::shared_ptr<Ended>>;
     kept.push_back(ended);
@@ -396,7 +400,8 @@ void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
 }
 
 NcclLinks::~NcclLinks() {
-  // A failed rank makes no more calls that others would have to answer.
+  // A rank that has failed makes no further calls, which others would have to
+  // join.
   if (all && !world.check().ok())
     abort({});
   closeWindows();

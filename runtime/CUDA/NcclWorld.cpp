@@ -35,7 +35,7 @@ absl::Status tprt::settle(const Nccl &nccl, nccl::Comm comm,
 }
 
 void tprt::close(const Nccl &nccl, nccl::Comm comm) {
-  // A rank that has gone without a word must not keep this one.
+  // A rank that vanished without notice must not block this one.
   constexpr absl::Duration patience = absl::Seconds(5);
   nccl::Result state = nccl.finalize(comm);
   for (absl::Time end = absl::Now() + patience;
@@ -87,7 +87,7 @@ private:
     absl::MutexLock lock(&mutex);
     return failure;
   }
-  /// `bytes` from each rank, by rank.
+  /// Gathers `bytes` bytes from each rank, in order of rank.
   absl::StatusOr<std::string> gather(const char *mine, size_t bytes,
                                      absl::string_view what);
 
@@ -96,8 +96,9 @@ private:
   const Nccl &nccl;
   const absl::Duration timeout;
   Owned<cuda::Stream> stream;
-  // What is exchanged, for as many bytes of a rank as there have been. Output
-  // after output is read through it, and pinning takes longer than sending.
+  // Buffers for exchanges, which only grow: they hold `capacity` bytes per
+  // rank. Every output is read through them, and pinning memory takes longer
+  // than sending.
   size_t capacity = 0;
   Owned<cuda::Pointer> from, to;
   Owned<void *> pinned;
@@ -112,7 +113,8 @@ MeetingPlace::MeetingPlace(const std::string &address) {
   setenv("NCCL_COMM_ID", address.c_str(), 1);
 }
 
-// Later ids are made and sent round, so it must not be there for them.
+// Later ids are sent between the ranks, so NCCL must not find this variable
+// then.
 MeetingPlace::~MeetingPlace() { unsetenv("NCCL_COMM_ID"); }
 
 absl::StatusOr<std::unique_ptr<World>>
@@ -154,7 +156,7 @@ absl::StatusOr<std::string> NcclWorld::gather(const char *mine, size_t bytes,
                                               absl::string_view what) {
   size_t all = bytes * static_cast<size_t>(launch.size);
   if (capacity < bytes) {
-    capacity = 0; // as long as not all are there
+    capacity = 0; // until all buffers are allocated
     TPRT_ASSIGN_OR_RETURN(from, device->allocate(bytes));
     TPRT_ASSIGN_OR_RETURN(to, device->allocate(all));
     TPRT_ASSIGN_OR_RETURN(pinned, device->allocateHost(all));
@@ -200,7 +202,8 @@ NcclWorld::exchange(absl::string_view mine, absl::string_view what) {
         gather(reinterpret_cast<const char *>(&size), sizeof(size), what));
     std::vector<uint64_t> sizes(static_cast<size_t>(launch.size));
     std::memcpy(sizes.data(), sizeBytes.data(), sizeBytes.size());
-    // Of equal length on their way; one byte, so that there is something.
+    // All ranks send the same length, padded, and at least one byte so that the
+    // exchange is never empty.
     uint64_t longest =
         std::max<uint64_t>(1, *std::max_element(sizes.begin(), sizes.end()));
     std::string padded(mine);

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file NCCL without MPI, and what all who connect by NCCL share.
+/// \file NCCL without MPI, and helpers for everything that connects through
+/// NCCL.
 
 #ifndef TPRT_CUDA_NCCLWORLD_H
 #define TPRT_CUDA_NCCLWORLD_H
@@ -15,18 +16,18 @@
 
 namespace tprt {
 
-/// Waits until a communicator has done what it was last asked for; `check` may
-/// end the waiting, and so does the timeout.
+/// Waits until a communicator has finished its last operation. The timeout, or
+/// an error from `check`, ends the wait.
 absl::Status settle(const Nccl &nccl, nccl::Comm comm, absl::string_view what,
                     absl::Duration timeout,
                     absl::FunctionRef<absl::Status()> check);
 
-/// Ends a communicator in good order if the others do, within seconds.
+/// Shuts a communicator down cleanly if the other ranks do so within seconds.
 void close(const Nccl &nccl, nccl::Comm comm);
 
-/// For as long as it lives, new communicators find their rank 0 at this
+/// While this object lives, new communicators find their rank 0 at this
 /// address, "host:port". NCCL reads it from the environment: no other thread
-/// may read that as a MeetingPlace begins or ends.
+/// may read the environment while a MeetingPlace is created or destroyed.
 class MeetingPlace {
 public:
   explicit MeetingPlace(const std::string &address);
@@ -36,9 +37,9 @@ public:
 };
 
 /// The ranks of a job that torchrun or srun started, which meet at the
-/// MeetingPlace of the launch. What they must agree on goes from GPU to GPU. A
-/// rank that fails ends, on which the launcher ends the others; those on which
-/// nobody does so end by their timeout.
+/// MeetingPlace of the launch. What they must agree on is sent from GPU to GPU.
+/// When a rank fails, its process ends, and the launcher ends the others; if
+/// the launcher does not, they end after their timeout.
 absl::StatusOr<std::unique_ptr<World>>
 createNcclWorld(const Launch &launch, int gpu, absl::Duration timeout);
 

@@ -9,7 +9,7 @@
 
 using namespace tprt;
 
-/// The number that a variable holds, if it does.
+/// Reads the number that an environment variable holds; false if there is none.
 static bool readNumber(const char *variable, int &number) {
   const char *value = std::getenv(variable);
   return value && absl::SimpleAtoi(value, &number) && number >= 0;
@@ -26,7 +26,7 @@ int tprt::getLocalRank() {
 
 absl::StatusOr<int> tprt::chooseGpu(int rank, int local, int count,
                                     bool isProcess) {
-  // A launcher may show each process its own GPU alone.
+  // A launcher may show each process only its own GPU.
   if (isProcess && count == 1 && std::getenv("CUDA_VISIBLE_DEVICES"))
     return 0;
   if (local < count)

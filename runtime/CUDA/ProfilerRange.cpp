@@ -9,7 +9,7 @@
 
 using namespace tprt;
 
-/// The functions of the profiler that listens; null where it put none.
+/// The functions of the listening profiler; null where it has set none.
 static nvtx::Function heard[nvtx::kNumCore] = {};
 
 static int getListenerFunctions(int module, nvtx::Functions *table,
@@ -17,7 +17,7 @@ static int getListenerFunctions(int module, nvtx::Functions *table,
   static nvtx::Function *places[nvtx::kNumCore + 1];
   if (module != nvtx::kCore)
     return 0;
-  // Number 0 is no function.
+  // Numbers of functions start at 1.
   for (int i = 1; i < nvtx::kNumCore; ++i)
     places[i] = &heard[i];
   if (table)
@@ -33,8 +33,8 @@ static const void *getListenerTable(uint32_t table) {
   return table == nvtx::kCallbacks ? &callbacks : nullptr;
 }
 
-/// Whether somebody listens. A profiler's variable that leads nowhere is
-/// nothing to this runtime.
+/// Returns true if a profiler listens. If its variable names no library that
+/// can be loaded, the runtime ignores it.
 static bool findListener() {
   const char *path = std::getenv("NVTX_INJECTION64_PATH");
   void *library = path ? dlopen(path, RTLD_LAZY) : nullptr;

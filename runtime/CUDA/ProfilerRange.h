@@ -3,11 +3,11 @@
 
 /// \file Names of what runs, for NVIDIA's profilers.
 ///
-/// Nsight Systems says in NVTX_INJECTION64_PATH which library listens. NVTX,
-/// which is headers alone, hands that library a table of places and calls the
-/// functions that it puts there. So does this, without the headers, which a
-/// test compares it with where they are installed. Where nobody listens, a
-/// range costs a comparison.
+/// Nsight Systems names the library that listens in NVTX_INJECTION64_PATH.
+/// NVTX, which consists of headers only, hands that library a table of places
+/// for functions, and calls the functions that the library puts there. This
+/// file does the same without the headers; where these are installed, a test
+/// compares it with them. If no profiler listens, a range costs one comparison.
 
 #ifndef TPRT_CUDA_PROFILERRANGE_H
 #define TPRT_CUDA_PROFILERRANGE_H
@@ -24,11 +24,12 @@ using Function = void (*)();
 /// Places of functions, by number.
 using Functions = Function **;
 
-/// The table that gives a module's functions, and a module.
+/// Number of the table that returns a module's functions, and number of a
+/// module.
 inline constexpr uint32_t kCallbacks = 1;
 inline constexpr int kCore = 1;
-/// Functions of that module: to begin a range of the calling thread and to end
-/// it, and how many there are.
+/// Functions of that module: the one that begins a range on the calling thread,
+/// the one that ends it, and how many functions there are.
 inline constexpr int kPush = 9, kPop = 11, kNumCore = 16;
 
 struct Callbacks {
@@ -36,11 +37,11 @@ struct Callbacks {
   int (*getFunctions)(int module, Functions *functions, unsigned *count);
 };
 using GetTable = const void *(uint32_t table);
-/// What the library has, as InitializeInjectionNvtx2.
+/// The type of InitializeInjectionNvtx2 in the listening library.
 using Listen = int(GetTable *);
 } // namespace nvtx
 
-/// A range of the calling thread, for as long as it lives.
+/// A range of the calling thread, which lasts as long as this object.
 class ProfilerRange {
 public:
   explicit ProfilerRange(absl::string_view name);

@@ -24,8 +24,8 @@ static Range getSteps(const ControlRow &control, uint32_t step, int way) {
                   : Range{step + 1 + control.first, control.second};
 }
 
-/// All that the times depend on, but for the device: the code, the sizes, and
-/// how operands are aligned.
+/// Returns everything that the times depend on, except the device: the code,
+/// the sizes, and how operands are aligned.
 std::string StepChoices::getKey(uint32_t step) const {
   const StepRow &choice = artifact->rows<StepRow>()[step];
   const ControlRow &control = artifact->rows<ControlRow>()[choice.row];
@@ -48,7 +48,7 @@ std::string StepChoices::getKey(uint32_t step) const {
       break;
     }
     case StepKind::Matmul:
-      // It has been planned before.
+      // This cannot fail: the matmul has been planned before.
       absl::StrAppend(
           &text, ":",
           planMatmul(*artifact, artifact->rows<MatmulRow>()[each.row])
@@ -60,7 +60,7 @@ std::string StepChoices::getKey(uint32_t step) const {
     case StepKind::Fill:
       addBuffer(artifact->rows<FillRow>()[each.row].destination);
       break;
-    default: // a choice: its steps follow
+    default: // a choice: its steps follow in the table
       break;
     }
   }
@@ -97,14 +97,14 @@ StepChoices::measure(uint32_t step, const BufferPlaces &memory,
       TuningOperands::create(*artifact,
                              {step + 1, control.first + control.second}, memory,
                              bench));
-  if (!operands) // there is no memory to write into
+  if (!operands) // no memory for operands that are written
     return TuningBench::Finding{0, /*isCertain=*/false};
   return bench.findFastest(2, [&](int way, cuda::Stream stream) {
     return run(step, way, *operands, stream);
   });
 }
 
-/// Whether these are the bytes that say which of two ways it is.
+/// Returns true if these bytes name one of the two ways.
 static bool isWay(const std::string &bytes) {
   return bytes.size() == 1 && (bytes[0] == 0 || bytes[0] == 1);
 }
@@ -116,7 +116,8 @@ StepChoices::create(const GpuProgram &program, const Artifact &artifact,
   StepChoices choices(program, artifact, runner);
   absl::Span<const StepRow> steps = artifact.rows<StepRow>();
   std::vector<uint32_t> places;
-  // The last first: those inside others are made before them.
+  // From the last to the first, so that a choice inside another is made before
+  // the outer one.
   for (size_t i = steps.size(); i-- > 0;)
     if (steps[i].kind == StepKind::Control &&
         artifact.rows<ControlRow>()[steps[i].row].kind == ControlKind::Choice)

@@ -34,13 +34,13 @@ public:
                                             StepRunner &runner, World &world,
                                             const std::string &tuning);
 
-  /// Whether to run the second steps of this control row.
+  /// Returns true if the second steps of this control row should run.
   bool takesSecond(uint32_t control) const { return seconds[control]; }
 
 private:
   StepChoices(const GpuProgram &program, const Artifact &artifact,
               StepRunner &runner);
-  /// The steps of a choice, by the number of its own.
+  /// Returns the key of a choice in the cache, given the number of its step.
   std::string getKey(uint32_t step) const;
   /// Puts the steps of one way on the stream.
   absl::Status run(uint32_t step, int way, const BufferPlaces &places,

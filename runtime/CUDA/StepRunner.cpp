@@ -25,7 +25,7 @@ absl::Status StepRunner::run(const StepRow &step, const BufferPlaces &places,
   case StepKind::CollectiveStart:
   case StepKind::CollectiveDone:
   case StepKind::Control:
-    break; // whoever goes through the steps sees to them
+    break; // handled by the caller, which goes through the steps
   case StepKind::Scatter:
   case StepKind::Sort:
     break; // refused by checkGpuSteps
@@ -95,7 +95,7 @@ absl::Status StepRunner::runFill(const FillRow &fill,
   case 4:
     return fillWith(device.driver.set32, static_cast<uint32_t>(fill.pattern),
                     count);
-  default: // both halves are alike, see checkGpuSteps
+  default: // 8 bytes with equal halves, see checkGpuSteps
     return fillWith(device.driver.set32, static_cast<uint32_t>(fill.pattern),
                     2 * count);
   }

@@ -13,7 +13,7 @@ namespace tprt {
 
 class StepRunner {
 public:
-  /// `matmuls` may be null if there are none.
+  /// `matmuls` may be null if the artifact has no matmuls.
   StepRunner(const GpuProgram &program, const Artifact &artifact, int64_t rank,
              DeviceMatmul *matmuls)
       : program(&program), artifact(&artifact), rank(rank), matmuls(matmuls) {}

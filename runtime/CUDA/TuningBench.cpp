@@ -10,10 +10,10 @@
 
 using namespace tprt;
 
-/// Operands repeat after so many bytes.
+/// Random operands repeat after this many bytes.
 static constexpr uint64_t kPiece = 1 << 20;
 static constexpr int kRounds = 8;
-/// After which the clocks of a GPU that was idle have risen.
+/// The time after which the clocks of a GPU that was idle have risen.
 static constexpr absl::Duration kWarmUp = absl::Milliseconds(50);
 
 absl::StatusOr<TuningBench> TuningBench::create(const Device &device) {
@@ -22,13 +22,14 @@ absl::StatusOr<TuningBench> TuningBench::create(const Device &device) {
   TPRT_ASSIGN_OR_RETURN(bench.begin, device.createEvent(true));
   TPRT_ASSIGN_OR_RETURN(bench.end, device.createEvent(true));
   TPRT_ASSIGN_OR_RETURN(bench.staging, device.allocateHost(kPiece));
-  // Without it, what is measured is a warm cache.
+  // Without this memory, the times are those of a warm cache.
   if (auto memory = device.allocate(2 * device.cacheBytes); memory.ok())
     bench.cleared = *std::move(memory);
   return bench;
 }
 
-/// Bits of a word that hold signs and fractions, and what the others are.
+/// The bits of a word that hold signs and fractions (random), and the value of
+/// the other bits (fixed).
 static std::pair<uint32_t, uint32_t> getPattern(DType dtype) {
   switch (dtype) {
   case DType::F32:
@@ -39,9 +40,9 @@ static std::pair<uint32_t, uint32_t> getPattern(DType dtype) {
     return {0x83ff83ff, 0x38003800};
   case DType::F8E4M3FN:
     return {0x87878787, 0x30303030};
-  case DType::U8: // of a kernel: floats of any type, and large integers
+  case DType::U8: // read by kernels: floats of any type, and large integers
     return {0x007f007f, 0x3f003f00};
-  default: // nothing else is multiplied by cuBLASLt
+  default: // cuBLASLt multiplies no other types
     return {0, 0};
   }
 }
@@ -53,7 +54,7 @@ absl::StatusOr<Owned<cuda::Pointer>> TuningBench::makeOperand(DType dtype,
     return Owned<cuda::Pointer>();
   auto *words = static_cast<uint32_t *>(staging.get());
   auto [random, fixed] = getPattern(dtype);
-  uint64_t state = 1; // Knuth's generator of MMIX
+  uint64_t state = 1; // Knuth's generator for MMIX
   for (uint64_t i = 0; i < kPiece / sizeof(uint32_t); ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     words[i] = (static_cast<uint32_t>(state >> 32) & random) | fixed;
@@ -117,8 +118,8 @@ TuningBench::time(absl::FunctionRef<absl::Status()> launch) {
   return milliseconds;
 }
 
-/// Whether three of four rounds took about as long as the best one. Events tell
-/// times apart that differ by half a microsecond.
+/// Returns true if three of four rounds took about as long as the best one.
+/// Events can tell apart times that differ by half a microsecond.
 static bool doAgree(std::vector<float> rounds) {
   constexpr float factor = 1.25f, resolution = 1e-3f;
   std::sort(rounds.begin(), rounds.end());

@@ -57,7 +57,7 @@ void tprt::saveTunings(const std::string &name, const Tunings &tunings) {
   auto folder = CacheFolder::open();
   if (!folder.ok())
     return;
-  // Others may have measured in the meantime.
+  // Other processes may have stored results in the meantime.
   Tunings all = load(*folder, name);
   for (const auto &[key, found] : tunings)
     all[key] = found;

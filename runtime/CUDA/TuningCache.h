@@ -22,18 +22,19 @@
 
 namespace tprt {
 
-/// Bytes by key.
+/// Results (bytes) by key.
 using Tunings = absl::btree_map<std::string, std::string>;
 
 std::string writeTunings(const Tunings &tunings);
 Tunings parseTunings(absl::string_view text);
 
-/// The name of a device's file.
+/// Returns the file name for a device and a version of cuBLASLt.
 std::string getTuningName(absl::string_view device, size_t version);
-/// What the file says; nothing if there is none, or none to be trusted.
+/// Returns the contents of the file; nothing if there is no file, or none that
+/// can be trusted.
 Tunings loadTunings(const std::string &name);
-/// Replaces the file by one with these as well. What cannot be kept is measured
-/// again next time, which is no error.
+/// Adds these results to the file. A failure is not an error: what is not kept
+/// is measured again next time.
 void saveTunings(const std::string &name, const Tunings &tunings);
 
 } // namespace tprt

@@ -9,8 +9,8 @@
 
 using namespace tprt;
 
-/// What allocations begin at a multiple of: blocks keep the alignment that
-/// buffers have in the program's memory.
+/// The alignment of allocations: blocks keep the alignment that buffers have in
+/// the program's memory.
 static constexpr uint64_t kAlignment = 256;
 
 void TuningOperands::add(const BufferRow &buffer, DType dtype, bool isWritten) {
@@ -23,7 +23,7 @@ void TuningOperands::add(const BufferRow &buffer, DType dtype, bool isWritten) {
                  dtype,
                  isWritten,
                  {}};
-  // Blocks that touch become one.
+  // Blocks that overlap are merged.
   auto touches = [&](const Block &other) {
     return other.space == block.space && other.index == block.index &&
            other.begin < block.end && block.begin < other.end;
@@ -34,7 +34,7 @@ void TuningOperands::add(const BufferRow &buffer, DType dtype, bool isWritten) {
     block.begin = std::min(block.begin, it->begin);
     block.end = std::max(block.end, it->end);
     block.isWritten |= it->isWritten;
-    // A kernel does not say of what type its operands are.
+    // A kernel does not say what type its operands have.
     if (block.dtype == DType::U8)
       block.dtype = it->dtype;
     blocks.erase(it);

@@ -18,9 +18,9 @@ namespace tprt {
 
 class TuningOperands final : public BufferPlaces {
 public:
-  /// Operands of these steps, in the first iteration of each loop. If memory
-  /// runs out, operands that are only read come from `memory`; none if it runs
-  /// out for one that is written.
+  /// Makes operands for these steps, in the first iteration of each loop. If
+  /// memory runs out, operands that are only read come from `memory`; returns
+  /// none if it runs out for an operand that is written.
   static absl::StatusOr<absl::optional<TuningOperands>>
   create(const Artifact &artifact, Range steps, const BufferPlaces &memory,
          TuningBench &bench);
@@ -32,7 +32,7 @@ private:
   struct Block {
     Space space;
     uint32_t index;
-    uint64_t begin, end; ///< In the space's memory.
+    uint64_t begin, end; ///< In the memory of the space.
     DType dtype;
     bool isWritten;
     Owned<cuda::Pointer> memory;

@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Ranks that share a GPU read each other's memory. A rank's part of a
-// collective goes on its own stream; it waits there for events of the other
-// ranks' streams, which the threads show each other when they meet. No thread
+// collective goes on its own stream, which waits for events of the other ranks'
+// streams. The threads give each other these events when they meet. No thread
 // waits for the GPU.
 
 #include "runtime/CUDA/Links.h"
@@ -18,11 +18,12 @@ using namespace tprt;
 
 namespace {
 
-/// Events that a rank shows: its source is ready, its part of an all-reduce is
-/// reduced, it has read what it needs.
+/// The events that a rank gives the others: its source is ready, its part of an
+/// all-reduce is reduced, it has read what it needs.
 enum Stage { Ready, Reduced, Done };
 
-/// Parts of an all-reduce begin at multiples of this, as lines of memory do.
+/// Parts of an all-reduce begin at multiples of this, the size of a line of
+/// memory.
 constexpr int64_t kPartBytes = 128;
 
 class VirtualLinks final : public Links {
@@ -53,7 +54,7 @@ private:
   absl::Status allReduce(Group &group, const CollectiveCall &call,
                          cuda::Stream stream);
   absl::Status record(Group &group, Stage stage, cuda::Stream stream);
-  /// Has the stream wait for that event of every rank.
+  /// Makes the stream wait for that event of every rank.
   absl::Status await(Group &group, Stage stage, cuda::Stream stream);
   absl::Status copy(char *to, const char *from, int64_t bytes,
                     cuda::Stream stream) const;
@@ -84,7 +85,7 @@ absl::Status VirtualLinks::connect(World &world) {
     return makeError(ErrorCode::BadOption,
                      "virtual ranks are threads of one process; start tp-run "
                      "without mpirun, or with --backend=cuda");
-  int occasion = 0; // below 0, where none is the world's
+  int occasion = 0; // negative, unlike the world's occasions
   for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
     std::vector<int> ranks = artifact.getGroup(row, world.getRank());
     Group group(
@@ -188,8 +189,9 @@ absl::Status VirtualLinks::allReduce(Group &group, const CollectiveCall &call,
   auto begin = [&](int64_t peer) {
     return peer == ranks ? row.count : row.count * peer / ranks / unit * unit;
   };
-  // In place is fine: a rank reads only its own part of the others' sources,
-  // and writes only that part of its destination until they are done.
+  // Source and destination may be the same: a rank reads only its own part of
+  // the others' sources, and writes only that part of its destination until
+  // they are done.
   auto position = static_cast<int64_t>(meeting.position);
   int64_t mine = begin(position);
   TPRT_RETURN_IF_ERROR(reduce(group, row, mine * size,

@@ -14,7 +14,8 @@ double tprt::getWireBytes(const CollectiveRow &row, int64_t ranks) {
   case CollectiveKind::AllGather:
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::AllToAll:
-    // The count is what one rank has of the whole, or for each of the others.
+    // The count is that of one rank's share of the whole, or of what it sends
+    // to each other rank.
     return others * bytes;
   case CollectiveKind::CollectivePermute:
     return bytes;

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A link between ranks that is not there: how long a collective would
-/// take on it. Ranks on one host have no network between them, so what a
-/// network costs is emulated, see Progress.h.
+/// \file An emulated link between ranks: how long a collective would take on
+/// it. Ranks on one host have no network between them, so the cost of a network
+/// is emulated, see Progress.h.
 
 #ifndef TPRT_COMMUNICATORS_LINK_H
 #define TPRT_COMMUNICATORS_LINK_H
@@ -14,8 +14,9 @@
 
 namespace tprt {
 
-/// The bytes that each of `ranks` ranks sends on a ring for a collective: what
-/// the compiler's cost model counts (getWireElements), and a test compares.
+/// Returns the bytes that each of `ranks` ranks sends on a ring for a
+/// collective. The compiler's cost model counts the same (getWireElements),
+/// which a test checks.
 double getWireBytes(const CollectiveRow &row, int64_t ranks);
 
 /// A collective takes `us` + bytes / `gbps`.
@@ -24,7 +25,8 @@ struct Link {
   double gbps = 0; ///< 1e9 bytes a second; 0: bytes take no time.
 
   bool isEmulated() const { return us > 0 || gbps > 0; }
-  /// Of a collective among so many ranks; one alone sends nothing.
+  /// Returns the time of a collective among this many ranks; a single rank
+  /// sends nothing.
   absl::Duration getTime(const CollectiveRow &row, int64_t ranks) const;
 };
 

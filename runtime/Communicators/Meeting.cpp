@@ -67,7 +67,7 @@ std::string Meeting::getContext(absl::string_view what) const {
 
 absl::Status Meeting::awaitAll(What what) {
   using Clock = std::chrono::steady_clock;
-  // A failed rank wakes nobody.
+  // The waits are short because a failed rank wakes nobody.
   constexpr absl::Duration nap = absl::Milliseconds(20);
   Clock::time_point begin; // set at the first slow round
   absl::Time deadline;
@@ -98,7 +98,7 @@ absl::Status Meeting::awaitAll(What what) {
   return absl::OkStatus();
 }
 
-/// Phases are compared as a futex holds them.
+/// Compares phases modulo 2^32, as a futex holds them.
 bool Meeting::isComplete() const {
   return static_cast<int32_t>(group->complete.get() -
                               static_cast<uint32_t>(phase)) >= 0;

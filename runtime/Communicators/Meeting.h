@@ -10,7 +10,7 @@
 ///     ... meeting.at(peer).call ...
 ///     meeting.meet(..);                              // all have seen it
 ///
-/// Nobody waits longer than the domain's timeout, or on after a rank has
+/// No thread waits longer than the domain's timeout, or after a rank has
 /// failed.
 
 #ifndef TPRT_COMMUNICATORS_MEETING_H
@@ -23,23 +23,24 @@
 
 namespace tprt {
 
-/// What one rank shows the others at one collective. These are values, as a
-/// rank that fails leaves while others still look.
+/// The data that one rank shows the others at one collective. It is copied by
+/// value, since a rank that fails may leave while others still read.
 struct Shown {
-  uint32_t index = 0; ///< Of the collective.
+  uint32_t index = 0; ///< The collective's row.
   CollectiveCall call;
-  std::string copy; ///< Of a small source.
+  std::string copy; ///< The contents of a small source.
 };
 
-/// One rank's place in a group. The fields beside `phase` are written before
-/// the phase is announced and stay until all have seen them. Of what is shown
-/// at collectives, that of the last one stays while the next is written: so a
-/// collective that nobody reads any memory after needs no meeting at its end.
+/// One rank's place in a group. All fields except `phase` are written before
+/// the phase is announced, and stay unchanged until all have seen them. There
+/// are two of `shown`, so that what the last collective showed stays while the
+/// next is written. A collective after which no rank reads another's memory
+/// thus needs no meeting at its end.
 struct alignas(64) Slot {
   std::atomic<uint64_t> phase{0};
   Shown shown[2];
-  std::string bytes;    ///< Of an exchange.
-  void *events[3] = {}; ///< Of a GPU's, see VirtualLinks.
+  std::string bytes;    ///< What an exchange sends.
+  void *events[3] = {}; ///< A GPU's events, see VirtualLinks.
 };
 
 struct ThreadGroup {
@@ -48,19 +49,20 @@ struct ThreadGroup {
 
   const std::vector<int> ranks; ///< By position.
   const std::unique_ptr<Slot[]> slots;
-  /// Of all phases so far. Nobody enters a phase before all have left the one
-  /// before it, so the last of a phase knows that it is.
+  /// Counted over all phases. No rank enters a phase before all have left the
+  /// previous one, so the last rank to arrive in a phase can tell that it is
+  /// the last.
   std::atomic<uint64_t> arrivals{0};
-  Futex complete; ///< The phase that all have come to.
-  /// What the last to come to a collective made for all, by occasion as what is
-  /// shown.
+  Futex complete; ///< The last phase that all have reached.
+  /// The result that the last rank to come to a collective computed for all; as
+  /// with `shown`, there is one for each of two successive collectives.
   std::vector<char> forAll[2];
 };
 
 /// One rank's end of a group.
 class Meeting {
 public:
-  /// Makes the name of the occasion, if it is needed.
+  /// Returns the name of the occasion; called only if it is needed.
   using What = absl::FunctionRef<std::string()>;
 
   Meeting(std::shared_ptr<ThreadDomain> domain,
@@ -72,22 +74,24 @@ public:
   int getRank() const { return group->ranks[position]; }
   int getRank(size_t peer) const { return group->ranks[peer]; }
 
-  /// What the last to come does before the others go on.
+  /// An action of the last rank to come, before the others go on.
   using Last = absl::FunctionRef<void()>;
   static void doNothing() {}
 
-  /// Announces the next phase and waits until all have.
+  /// Announces the next phase and waits until all ranks have reached it.
   absl::Status meet(What what, Last doLast = doNothing);
-  /// Shows a collective and waits until all have shown the same one. With
-  /// `copies`, a copy of the source's first bytes is what the others read. If
-  /// it is the same one, the last to come does something for all.
+  /// Shows a collective and waits until all have shown the same one. If
+  /// `copies` is not 0, the others read a copy of that many bytes of the
+  /// source. If all have shown the same one, the last rank to come calls
+  /// `doLast`.
   absl::Status meetAt(uint32_t index, const CollectiveCall &call,
                       int64_t copies = 0, Last doLast = doNothing);
-  /// What another rank has shown there.
+  /// Returns what another rank has shown at the current collective.
   const Shown &shown(size_t peer) const {
     return group->slots[peer].shown[occasion & 1];
   }
-  /// What the last to come there has made for all.
+  /// Returns what the last rank to come to the current collective computed for
+  /// all.
   std::vector<char> &getForAll() { return group->forAll[occasion & 1]; }
 
   /// Nanoseconds spent in `meet`.

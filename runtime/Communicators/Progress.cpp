@@ -11,7 +11,7 @@
 
 using namespace tprt;
 
-/// How long the link's sleep goes on before it looks for failures.
+/// How long to sleep for the link at a time, before looking for failures.
 static constexpr absl::Duration kLinkNap = absl::Milliseconds(10);
 
 static int64_t readClock() {
@@ -43,8 +43,8 @@ public:
     running.erase(index);
     int64_t begin = readClock();
     progress.await(*task);
-    // Until the last rank had come this was a wait for ranks, and from then on
-    // one for bytes.
+    // Until the last rank arrived, this was a wait for ranks; from then on, it
+    // was a wait for bytes.
     int64_t end = std::min(readClock(), task->arrived);
     waited += std::max<int64_t>(0, end - std::max(begin, task->time.begin));
     progress.lastTime = task->time;
@@ -95,8 +95,8 @@ void Progress::submit(std::shared_ptr<Task> task) {
   submitted.set(numSubmitted);
 }
 
-/// This ends, as every collective has a deadline. The rank computes no more:
-/// its core is the progress thread's.
+/// Waits for a task. This ends, as every collective has a deadline. Meanwhile
+/// the rank computes nothing, so its core is free for the progress thread.
 void Progress::await(const Task &task) {
   while (!isDone(task.number)) {
     uint32_t seen = completed.get();
@@ -116,7 +116,7 @@ absl::Status Progress::check() {
     std::lock_guard<std::mutex> lock(mutex);
     return failure;
   }
-  // While collectives are under way, the thread looks.
+  // While collectives are under way, the progress thread does the checking.
   if (!isDone(numSubmitted))
     return absl::OkStatus();
   world.enter();
@@ -152,14 +152,15 @@ void Progress::serve() {
         failure = task->status;
       }
       hasFailed.store(true, std::memory_order_release);
-      // The rank's thread may be in a long kernel.
+      // Tells the others from here, as the rank's own thread may be in a long
+      // kernel.
       world.fail(task->status);
     }
     completed.set(number);
   }
 }
 
-/// Waits for the `number`-th task; null is the end.
+/// Waits for the task with this number; null means that there are no more.
 std::shared_ptr<Progress::Task> Progress::takeNext(uint32_t number) {
   auto isThere = [&](uint32_t count) {
     return static_cast<int32_t>(count - number) >= 0;
@@ -184,8 +185,8 @@ absl::Status Progress::carryOut(Task &task) {
   task.arrived += waited;
   if (!status.ok() || task.linkTime <= absl::ZeroDuration())
     return status;
-  // The last rank came no later than the waits for it ended, or than this where
-  // the transport cannot tell.
+  // The link is busy from when the last rank came: the time at which the waits
+  // for ranks ended, or the end of the collective if the transport cannot tell.
   status = occupyLink(task, (waited > 0 ? task.arrived : task.time.end) +
                                 absl::ToInt64Nanoseconds(task.linkTime));
   task.time.end = readClock();

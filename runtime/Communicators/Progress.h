@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Collectives that go on while a rank computes: one thread for each rank
-/// carries them out, whole and in the order of their starts. As all ranks start
-/// theirs in the same order, none waits for a later one.
+/// carries them out, one at a time and in the order of their starts. As all
+/// ranks start theirs in the same order, none waits for a later one.
 ///
 ///     auto progress = Progress::start(world, {link, timeout});
 ///     auto group = (*progress)->split({0, 1});
@@ -12,14 +12,15 @@
 ///     (*group)->finish(3);                // sleeps until it is done
 ///     (*progress)->settle(status);        // the world is the caller's again
 ///
-/// Only one thread uses the world at a time, so it needs no lock: this one
-/// while collectives are under way, and the rank's own otherwise. It is the
-/// rank's own that starts collectives, so it knows when none is. Over MPI this
-/// takes MPI_THREAD_SERIALIZED; see World::enter.
+/// Only one thread uses the world at a time, so the world needs no lock: the
+/// progress thread while collectives are under way, and the rank's own thread
+/// otherwise. The rank's own thread starts all collectives, so it knows when
+/// none is under way. Over MPI this needs MPI_THREAD_SERIALIZED; see
+/// World::enter.
 ///
-/// With a link that is emulated, a collective ends no earlier than the link
-/// would be done with it, counted from when the last rank has started it. The
-/// thread sleeps for that long, and so the link carries one at a time.
+/// With an emulated link, a collective ends no earlier than the link would be
+/// done with it, counted from when the last rank has started it. The thread
+/// sleeps for that long, so the link carries one collective at a time.
 ///
 /// Failure: the transport's deadlines and causes are kept. The thread tells the
 /// other ranks at once; queued collectives fail with the same cause, and so do
@@ -42,7 +43,8 @@ namespace tprt {
 
 struct ProgressOptions {
   Link link;
-  /// A collective that the link would take longer for is CollectiveTimeout.
+  /// If the link would take longer than this for a collective, the collective
+  /// fails with CollectiveTimeout.
   absl::Duration timeout = absl::Seconds(300);
 };
 
@@ -51,29 +53,31 @@ struct CarriedTime {
   int64_t begin = 0, end = 0;
 };
 
-/// One rank's. All calls but the thread's own come from the rank's thread.
+/// The progress of one rank. All calls but the progress thread's own come from
+/// the rank's thread.
 class Progress {
 public:
-  /// The world outlives it. Transport if the world cannot be used by another
-  /// thread, LimitReached if there can be none.
+  /// `world` must outlive the result. Transport if the world cannot be used by
+  /// another thread, LimitReached if no thread can be started.
   static absl::StatusOr<std::unique_ptr<Progress>>
   start(World &world, const ProgressOptions &options);
   /// Waits for collectives in flight. The communicators must be destroyed
   /// first.
   ~Progress();
 
-  /// As World::split. A communicator that ends waits for what is under way.
+  /// Like World::split. Destroying a communicator waits for its collectives
+  /// under way.
   absl::StatusOr<std::unique_ptr<Communicator>>
   split(const std::vector<int> &group);
 
-  /// As World::check, between steps.
+  /// Like World::check; called between steps.
   absl::Status check();
 
-  /// Ends a run with its outcome, which is returned: after a failure, tells the
-  /// other ranks and waits until nothing is under way.
+  /// Ends a run and returns its outcome. After a failure, first tells the other
+  /// ranks and waits until nothing is under way.
   absl::Status settle(absl::Status outcome);
 
-  /// Of the collective that was finished last.
+  /// Returns the time of the collective that was finished last.
   CarriedTime getLastTime() const { return lastTime; }
 
 private:
@@ -84,7 +88,7 @@ private:
     uint32_t index;
     CollectiveCall call;
     absl::Duration linkTime;
-    uint32_t number = 0; ///< Of all so far.
+    uint32_t number = 0; ///< Counts all tasks so far.
     int64_t arrived = 0; ///< When the last rank had started it.
     CarriedTime time = {};
     absl::Status status = {};
@@ -107,11 +111,11 @@ private:
 
   World &world;
   const ProgressOptions options;
-  uint32_t numSubmitted = 0; ///< As the rank's thread knows it.
+  uint32_t numSubmitted = 0; ///< The rank's own count.
   CarriedTime lastTime;
-  Futex submitted, completed; ///< How many; the end counts as submitted.
+  Futex submitted, completed; ///< Counts; the end counts as submitted.
   std::atomic<bool> hasFailed{false};
-  std::mutex mutex; ///< Of what follows.
+  std::mutex mutex; ///< Guards the following members.
   std::deque<std::shared_ptr<Task>> queue;
   absl::Status failure;
   absl::optional<Thread> thread; ///< Last: it uses all of the above.

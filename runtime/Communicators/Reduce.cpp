@@ -10,8 +10,8 @@ using namespace tprt;
 
 namespace {
 
-/// Elements accumulated at a time: they stay in the first-level cache, and the
-/// result is written only when all sources are read.
+/// The number of elements accumulated at a time: they stay in the first-level
+/// cache, and the result is written only when all sources have been read.
 constexpr int64_t kBlock = 1024;
 
 } // namespace
@@ -20,7 +20,7 @@ template <Reduction reduction, typename T> static T combine(T a, T b) {
   if constexpr (reduction == Reduction::Sum) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<uint64_t>(a) +
-                            static_cast<uint64_t>(b)); // wraps, never undefined
+                            static_cast<uint64_t>(b)); // wraps: never undefined
     else
       return a + b;
   } else if constexpr (reduction == Reduction::Max) {
@@ -68,7 +68,7 @@ static void reduceAs(Reduction reduction, absl::Span<const char *const> sources,
 
 namespace {
 
-/// A logical value: its sum is "any", kept 0 or 1.
+/// A logical value: its sum is "any", and stays 0 or 1.
 struct Truth {
   uint8_t value;
   Truth() = default;

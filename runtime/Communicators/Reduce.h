@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Sums, maxima and minima over ranks, with one result for all
+/// \file Sums, maxima and minima over ranks, with the same result for all
 /// transports.
 
 #ifndef TPRT_COMMUNICATORS_REDUCE_H

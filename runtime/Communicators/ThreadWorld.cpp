@@ -50,12 +50,13 @@ class ThreadCommunicator final : public Communicator {
 public:
   explicit ThreadCommunicator(Meeting meeting) : meeting(std::move(meeting)) {}
 
-  /// Memory is shared and the cores are busy anyway: nothing is gained by doing
-  /// part of it later.
+  /// Does everything at once: memory is shared and the cores are busy anyway,
+  /// so that deferring part of the work to `finish` gains nothing.
   absl::Status start(uint32_t index, const CollectiveCall &call) override {
     const CollectiveRow &row = *call.row;
     int64_t bytes = row.count * getSize(row.dtype);
-    // Meetings are what a small collective costs: of copies, it needs but one.
+    // A small collective costs mostly its meetings. If its sources are copied,
+    // one meeting suffices.
     int64_t sent = getSourceBytes(row);
     bool isSmall = sent <= kSmallBytes;
     bool isReducedByLast = isSmall && row.kind == CollectiveKind::AllReduce;
@@ -103,7 +104,8 @@ public:
   int64_t getWaited() const override { return meeting.getWaited(); }
 
 private:
-  /// Up to here, copying and reducing everything costs less than a meeting.
+  /// Up to this size, copying and reducing everything costs less than a
+  /// meeting.
   static constexpr int64_t kSmallBytes = 8192;
 
   int64_t getSourceBytes(const CollectiveRow &row) const {
@@ -130,8 +132,9 @@ private:
     auto begin = [&](int64_t position) {
       return row.count * position / ranks * getSize(row.dtype);
     };
-    // In place is fine: a rank reads only its own part of the others' sources,
-    // and writes only that part of its destination until they are done.
+    // Source and destination may be the same: a rank reads only its own part of
+    // the others' sources, and writes only that part of its destination until
+    // they are done.
     int64_t position = static_cast<int64_t>(meeting.position);
     int64_t mine = begin(position);
     reduce(row, mine, (begin(position + 1) - mine) / getSize(row.dtype),
@@ -186,7 +189,8 @@ public:
   }
 
 private:
-  /// The group of all, the occasion before the first split.
+  /// Joins the group of all ranks, whose occasion precedes that of the first
+  /// split.
   Meeting join(int rank) {
     std::vector<int> everyone(domain->getSize());
     for (int i = 0; i < domain->getSize(); ++i)

@@ -7,10 +7,11 @@
 ///     // on thread r:
 ///     std::unique_ptr<World> world = makeThreadWorld(domain, r);
 ///
-/// An all-reduce of n ranks publishes pointers, waits, lets each rank reduce
-/// one n-th of everybody's elements in rank order, waits, copies the others'
-/// parts, waits: every element crosses memory about as often as in a ring,
-/// without its latency. How ranks wait for each other, see Cores.h.
+/// In an all-reduce of n ranks, each rank publishes its pointers, waits,
+/// reduces one n-th of everybody's elements in rank order, waits, copies the
+/// others' parts, and waits. Every element crosses memory about as often as in
+/// a ring, without the ring's latency. For how ranks wait for each other, see
+/// Cores.h.
 
 #ifndef TPRT_COMMUNICATORS_THREADWORLD_H
 #define TPRT_COMMUNICATORS_THREADWORLD_H
@@ -27,7 +28,7 @@ namespace tprt {
 
 struct ThreadGroup;
 
-/// What the ranks of one process share.
+/// The state that the ranks of one process share.
 class ThreadDomain {
 public:
   ThreadDomain(int ranks, absl::Duration timeout)
@@ -38,14 +39,14 @@ public:
   int getCoresPerRank() const { return cores / ranks; }
   bool hasCores() const { return cores >= ranks; }
 
-  /// Ends the work of all ranks; the first cause is kept.
+  /// Ends the work of all ranks. The first cause is kept.
   void fail(const absl::Status &cause);
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
   /// PeerFailed with the first cause, or the cause itself if the run was
   /// stopped from outside.
   absl::Status getFailure();
 
-  /// The group that the ranks' `occasion`-th splits agree on.
+  /// Returns the group on which the ranks agree in split number `occasion`.
   std::shared_ptr<ThreadGroup> join(int occasion,
                                     const std::vector<int> &group);
 
@@ -54,8 +55,9 @@ private:
   const absl::Duration timeout;
   const int cores;
   std::atomic<bool> failed{false};
-  /// Not absl's: a thread sanitizer knows this one without a build of its own.
-  std::mutex mutex; ///< Of what follows.
+  /// A std::mutex rather than absl's: the thread sanitizer understands it even
+  /// where absl was built without the sanitizer.
+  std::mutex mutex; ///< Guards the following members.
   absl::Status cause;
   absl::flat_hash_map<std::pair<int, std::vector<int>>,
                       std::shared_ptr<ThreadGroup>>

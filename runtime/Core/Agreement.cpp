@@ -17,7 +17,8 @@ using namespace tprt;
 
 using Notes = absl::btree_map<std::string, std::string>;
 
-/// A name and its value, each after its length: either may hold any byte.
+/// Packs names and values, each preceded by its length, as either may hold any
+/// byte.
 static std::string pack(const Notes &notes) {
   std::string bytes;
   for (const auto &[name, value] : notes)
@@ -45,11 +46,11 @@ static Notes unpack(absl::string_view bytes) {
   return notes;
 }
 
-/// `--seed is 1 on rank 0, and 2 on rank 1, 2`; empty if all ranks have it
-/// alike.
+/// Returns, for example, `--seed is 1 on rank 0, and 2 on rank 1, 2`; empty if
+/// all ranks have the same value.
 static std::string describeDifference(const std::string &name,
                                       absl::Span<const Notes> ranks) {
-  std::vector<std::string> values; // in order of their first rank
+  std::vector<std::string> values; // ordered by their first rank
   absl::btree_map<std::string, std::vector<size_t>> ranksOf;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     auto found = ranks[rank].find(name);

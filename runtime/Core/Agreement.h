@@ -1,17 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What the ranks of a job must have been given alike. Each process has
-/// its own options, inputs and weights; where they differ, each rank computes
-/// its part of another answer, and nothing else would notice.
+/// \file Compares what must be the same on all ranks of a job. Each process has
+/// its own options, inputs and weights. If they differ, each rank computes its
+/// part of a different answer, and nothing else would notice.
 ///
 ///     agreement.note("--seed", "1");
 ///     agreement.note("input 'x'", "bytes with digest 0123456789abcdef");
 ///     agreement.compare(world);      // before the first run, on all ranks
 ///     agreement.closeRun();          // a digest of all of it, run by run
 ///
-/// The comparison before the first run names what differs. Later ones compare
-/// the digest alone, which costs nothing: it rides on messages that are sent
+/// The comparison before the first run names what differs. Later runs compare
+/// only the digest, which costs nothing: it is part of messages that are sent
 /// anyway.
 
 #ifndef TPRT_CORE_AGREEMENT_H
@@ -26,7 +26,7 @@ namespace tprt {
 
 class Agreement {
 public:
-  /// Notes a value by the name that users know. A later note of the same name
+  /// Notes a value by the name that users know. A later note with the same name
   /// replaces it.
   void note(absl::string_view name, absl::string_view value);
 
@@ -34,10 +34,12 @@ public:
   /// return the same error.
   absl::Status compare(World &world) const;
 
-  /// Begins a new run; returns a digest of the notes of all runs up to it.
+  /// Begins a new run; returns a digest of the notes for all runs so far,
+  /// including the new one.
   uint64_t closeRun();
 
-  /// What was noted for the last run, for the error of a later comparison.
+  /// Lists what was noted for the last run, for the error of a later
+  /// comparison.
   std::string listLast() const;
 
 private:
@@ -45,14 +47,14 @@ private:
 
   Notes all;
   Notes fresh; ///< Since the last run began.
-  Notes last;  ///< Those for the last run.
+  Notes last;  ///< For the last run.
   uint64_t history = 0;
 };
 
-/// `bytes with digest 0123456789abcdef`.
+/// Returns, for example, `bytes with digest 0123456789abcdef`.
 std::string describeBytes(absl::string_view bytes);
 
-/// The same of a tensor in a file: its type, its shape, and a digest of samples
+/// Describes a tensor in a file: its type, its shape, and a digest of samples
 /// of its data, as reading all of it would take as long as loading it.
 absl::StatusOr<std::string> describeStored(const TensorReader &tensor);
 

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Memory at 64-byte alignment that can fail to be there.
+/// \file Memory at 64-byte alignment, whose allocation may fail without an
+/// exception.
 
 #ifndef TPRT_CORE_ALIGNEDBUFFER_H
 #define TPRT_CORE_ALIGNEDBUFFER_H
@@ -23,18 +24,18 @@ public:
 
   static absl::StatusOr<AlignedBuffer> create(uint64_t size,
                                               bool isZeroed = true) {
-    // Pages of 2 MiB where there are many: touching a page of 4 KiB for the
-    // first time takes longer than filling it.
+    // Large buffers use pages of 2 MiB: touching a page of 4 KiB for the first
+    // time takes longer than filling it.
     constexpr uint64_t hugePage = 1 << 21;
     bool isHuge = size >= 4 * hugePage;
     uint64_t alignment = isHuge ? hugePage : 64;
     AlignedBuffer buffer;
-    // At least one line, so that an empty tensor has an address too.
+    // At least one line, so that an empty tensor has an address.
     uint64_t padded = (size / alignment + 1) * alignment;
     if (padded > size)
       buffer.memory.reset(
           static_cast<char *>(std::aligned_alloc(alignment, padded)));
-    if (buffer.memory && isHuge) // or else pages are small
+    if (buffer.memory && isHuge) // if this fails, pages stay small
       (void)::madvise(buffer.memory.get(), padded, MADV_HUGEPAGE);
     if (!buffer.memory)
       return makeError(ErrorCode::OutOfMemory, "cannot allocate ", size,

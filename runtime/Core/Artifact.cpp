@@ -90,7 +90,7 @@ uint32_t tprt::getRowSize(SectionKind kind) {
   return 0;
 }
 
-/// Whether a file that starts so is an artifact.
+/// Returns an error unless a file with this start is an artifact.
 static absl::Status checkMagic(absl::string_view start) {
   if (start.size() >= sizeof(kMagic) &&
       std::memcmp(start.data(), kMagic, sizeof(kMagic)) == 0)
@@ -152,7 +152,7 @@ absl::Status Artifact::parse() {
                        "again");
     uint32_t rowSize = getRowSize(row.kind);
     if (rowSize == 0)
-      continue; // of a later compiler: nothing here refers to it
+      continue; // written by a later compiler: nothing here refers to it
     if (row.rowSize != rowSize || row.size % rowSize != 0 ||
         row.offset % kSectionAlignment != 0)
       return makeError(ErrorCode::ArtifactCorrupt, "section ", number,
@@ -188,7 +188,8 @@ Artifact::open(const std::string &path) {
 
 absl::StatusOr<std::shared_ptr<const Artifact>>
 Artifact::read(const File &file) {
-  // Not all of a large file that is something else.
+  // Check the start first, to avoid reading all of a large file that is
+  // something else.
   char start[512];
   uint64_t known = std::min<uint64_t>(file.size(), sizeof(start));
   TPRT_RETURN_IF_ERROR(file.read(0, known, start));
@@ -365,7 +366,8 @@ int64_t Artifact::getNumDevices() const {
   return devices;
 }
 
-/// How many places one step of the axis reference's digit is apart.
+/// Returns the distance between the places of successive positions along the
+/// axis reference.
 static int64_t getWeight(absl::Span<const MeshAxis> mesh,
                          const AxisRefRow &ref) {
   int64_t weight = mesh[ref.axis].size / (ref.pre * ref.size);
@@ -374,7 +376,7 @@ static int64_t getWeight(absl::Span<const MeshAxis> mesh,
   return weight;
 }
 
-/// The position of mesh place `place` along the axes, as one number.
+/// Returns the position of mesh place `place` along the axes, as one number.
 static int64_t getPositionAt(int64_t place, absl::Span<const MeshAxis> mesh,
                              absl::Span<const AxisRefRow> axes) {
   int64_t position = 0;
@@ -431,8 +433,8 @@ std::vector<int> Artifact::getGroup(const CommunicatorRow &communicator,
   absl::Span<const MeshAxis> mesh = rows<MeshAxis>();
   absl::Span<const AxisRefRow> axes = rows<AxisRefRow>(communicator.axes);
   absl::Span<const DeviceRow> devices = rows<DeviceRow>();
-  // What is left of a place when its digits along the axes are set to zero
-  // names its group.
+  // Setting a place's digits along the axes to zero leaves a number that
+  // identifies its group.
   auto getBase = [&](int64_t of) {
     int64_t base = of;
     for (const AxisRefRow &ref : axes) {

@@ -4,12 +4,12 @@
 /// \file A checked, read-only view of an artifact (see ArtifactFormat.h).
 ///
 /// Whoever holds an Artifact may follow every index, range and offset in it
-/// without looking: opening it has proved that each stays inside its table or
-/// buffer, that loops nest, that collectives start and finish in pairs, that
-/// nothing touches what they need in between, and that nothing writes to
-/// constants. Opening anything else is an error with a
-/// code; no input makes it crash. The bytes are the process's own: what happens
-/// to the file afterwards changes nothing.
+/// without checking it: opening the artifact has proved that each stays inside
+/// its table or buffer, that loops nest, that collectives start and finish in
+/// pairs, that nothing touches what they need in between, and that nothing
+/// writes to constants. Opening anything else is an error with a code; no input
+/// makes it crash. The process has its own copy of the bytes: later changes to
+/// the file have no effect.
 
 #ifndef TPRT_CORE_ARTIFACT_H
 #define TPRT_CORE_ARTIFACT_H
@@ -35,19 +35,20 @@ public:
   static absl::StatusOr<std::shared_ptr<const Artifact>>
   open(const std::string &path);
   static absl::StatusOr<std::shared_ptr<const Artifact>> read(const File &file);
-  /// Of bytes in memory, which are copied.
+  /// Reads an artifact from bytes in memory, which are copied.
   static absl::StatusOr<std::shared_ptr<const Artifact>>
   fromBytes(absl::string_view bytes);
 
-  /// Whom it was compiled for: a `k..Target` of the format.
+  /// Returns the target it was compiled for: a `k..Target` of the format.
   absl::string_view getTarget() const { return bytes(SectionKind::Target); }
-  /// An error unless it was compiled for `target`.
+  /// Returns an error unless it was compiled for `target`.
   absl::Status checkTarget(absl::string_view target) const;
 
-  /// Names the program: equal on ranks that run the same one.
+  /// Returns a hash that identifies the program: equal on ranks that run the
+  /// same one.
   uint64_t getHash() const;
 
-  /// All rows of a section; none if the artifact has no such section.
+  /// Returns all rows of a section; none if the artifact has no such section.
   template <typename Row> absl::Span<const Row> rows() const {
     absl::string_view section =
         rowSections[static_cast<size_t>(SectionOf<Row>::kind)];
@@ -63,81 +64,85 @@ public:
   absl::string_view text(TextRef ref) const {
     return bytes(SectionKind::Text).substr(ref.offset, ref.size);
   }
-  /// A section of bytes; empty if there is none.
+  /// Returns the contents of a section of bytes; empty if there is none.
   absl::string_view bytes(SectionKind kind) const;
 
   absl::optional<uint32_t> findEntry(absl::string_view name) const;
   absl::optional<uint32_t> findInput(absl::string_view name) const;
-  /// The stored tensor that the input is one part of, `qkv.weight` of
-  /// `qkv.weight#1`; null for other inputs.
+  /// Returns the stored tensor of which the input is a part, such as
+  /// `qkv.weight` for `qkv.weight#1`; null for other inputs.
   const SourceRow *getPartSource(uint32_t input) const;
-  /// The inputs that are parts of that tensor.
+  /// Returns the inputs that are parts of that tensor.
   std::vector<uint32_t> findParts(absl::string_view tensor) const;
 
-  /// A tensor that an entry gives: an output, or what its parts are joined to.
+  /// A tensor that an entry returns: an output, or what the outputs that are
+  /// its parts are joined to.
   struct Result {
     absl::string_view name;
     DType dtype;
     std::vector<int64_t> shape;
-    Range outputs;   ///< Outputs: one, or the parts in order.
-    uint32_t joined; ///< The dimension that parts follow each other along.
+    Range outputs;   ///< One output, or the parts in order.
+    uint32_t joined; ///< The dimension along which parts are joined.
   };
   std::vector<Result> getResults(const EntryRow &entry) const;
 
   std::vector<int64_t> getGlobalShape(Range dims) const;
   std::vector<int64_t> getLocalShape(Range dims) const;
-  /// Bytes of the block that each rank holds.
+  /// Returns the bytes of the block that each rank holds.
   int64_t getLocalBytes(const InputRow &input) const;
   int64_t getLocalBytes(const OutputRow &output) const;
-  /// Whether the storage of the input is an output of an entry.
+  /// Returns true if an output of some entry uses the input's storage.
   bool isDonated(uint32_t input) const;
-  /// Whether the input is zero at first, and then what the last run left.
+  /// Returns true if the input is zero at first, and later holds what the last
+  /// run left there.
   bool isKept(uint32_t input) const;
-  /// Bytes of an arena that suffices for all entries.
+  /// Returns the bytes of an arena that suffices for all entries.
   uint64_t getArenaBytes() const;
-  /// Counters of loops that suffice for all entries.
+  /// Returns how many loop counters suffice for all entries.
   uint32_t getNumCounters() const;
 
-  /// Whether anything is computed between the start and the end of a
+  /// Returns true if anything is computed between the start and the end of a
   /// collective.
   bool overlaps() const;
 
-  /// The number of devices: the product of the mesh.
+  /// Returns the number of devices: the product of the mesh's sizes.
   int64_t getNumDevices() const;
-  /// Where in the mesh `rank` is, row-major.
+  /// Returns the place of `rank` in the mesh, row-major.
   int64_t getPlace(int64_t rank) const;
-  /// The position of `rank` along the axes as one number, the first axis most
-  /// significant.
+  /// Returns the position of `rank` along the axes as one number, with the
+  /// first axis most significant.
   int64_t getPosition(Range axes, int64_t rank) const;
-  /// The position that `place` names, for `rank`.
+  /// Returns the position that `place` names for `rank`.
   int64_t getShiftedPosition(const PlaceRow &place, int64_t rank) const;
-  /// How many bytes behind its offset a buffer begins on `rank`, after
+  /// Returns how many bytes after its offset a buffer begins on `rank`, after
   /// `counters` trips of the loops.
   int64_t getDistance(const BufferRow &buffer, int64_t rank,
                       absl::Span<const int64_t> counters) const;
-  /// What `rank` passes to a kernel, after `counters` trips of its loops.
+  /// Returns the value that `rank` passes to a kernel, after `counters` trips
+  /// of its loops.
   int64_t evaluate(const ScalarRow &scalar, int64_t rank,
                    absl::Span<const int64_t> counters) const;
-  /// The product of the axes' sizes.
+  /// Returns the product of the axes' sizes.
   int64_t getGroupSize(Range axes) const;
-  /// The ranks that `rank` shares a group with, itself included, by position.
+  /// Returns the ranks of the group that contains `rank`, by position.
   std::vector<int> getGroup(const CommunicatorRow &communicator,
                             int64_t rank) const;
 
 private:
   Artifact() = default;
-  /// Of the contents.
+  /// Parses the contents.
   absl::Status parse();
-  /// ArtifactVerifier.cpp.
+  /// Defined in ArtifactVerifier.cpp.
   absl::Status verify() const;
 
   AlignedBuffer contents;
   std::array<absl::string_view, kNumRowSections> rowSections;
   absl::flat_hash_map<SectionKind, absl::string_view> byteSections;
-  std::vector<uint32_t> places; ///< By rank; empty where each has its number.
+  std::vector<uint32_t> places; ///< By rank; empty if rank r has place r.
 };
 
-/// sizeof the row struct of a section; 1 for bytes, 0 for an unknown kind.
+/// Returns the size of a section's row struct; 1 for bytes, 0 for an unknown
+/// kind.
 uint32_t getRowSize(SectionKind kind);
 
 } // namespace tprt

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The bytes of a `.tpx` artifact: what the compiler leaves behind and
-/// all that the runtime reads. Writer and reader share these structs.
+/// \file The bytes of a `.tpx` artifact: everything that the compiler hands to
+/// the runtime. Writer and reader share these structs.
 ///
 /// An artifact is what *one* device executes, in order; every device executes
 /// the same (SPMD), and what differs between devices is derived from the mesh:
@@ -14,13 +14,13 @@
 /// A section is an array of rows of one of the structs below, or plain bytes.
 /// Rows refer to each other by index and by `Range` (a slice of another
 /// section). All integers are little-endian. Nothing is parsed: the file is
-/// read into memory, checked once (ArtifactVerifier.cpp) and used where it
-/// lies. Its code is native and runs unchecked, and checksums find accidents
-/// alone: an artifact is as much to be trusted as a program. A reader skips
+/// read into memory, checked once (ArtifactVerifier.cpp) and used in place. Its
+/// code is native and runs unchecked, and checksums detect only accidental
+/// damage: an artifact must be trusted as much as a program. A reader skips
 /// sections of a kind it does not know, so new kinds do not need a new version;
 /// a changed row does.
 ///
-/// Example, all that `y = all_reduce(x * w)` on two devices takes:
+/// Example, everything needed for `y = all_reduce(x * w)` on two devices:
 ///
 ///     MeshAxes        {"model", 2}
 ///     Communicators   {axes: [model:(1)2]}
@@ -44,13 +44,13 @@
 
 namespace tprt {
 
-/// Starts like PNG does: a byte that is no text, and line ends that a transfer
-/// in text mode would destroy.
+/// Starts as a PNG file does: a byte that cannot occur in text, and line ends
+/// that a transfer in text mode would destroy.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
 inline constexpr uint32_t kFormatVersion = 6;
 inline constexpr uint64_t kSectionAlignment = 64;
-/// "No row", where a row is optional.
+/// Means "no row" in fields that may refer to none.
 inline constexpr uint32_t kNone = ~0u;
 
 struct FileHeader {
@@ -58,31 +58,32 @@ struct FileHeader {
   uint32_t version;
   uint32_t sectionCount;
   uint64_t fileSize;
-  /// hashBytes of the section table. As that holds the checksum of every
-  /// section, it names the whole program: ranks compare it before they start.
+  /// The hashBytes of the section table. As the table holds the checksum of
+  /// every section, this identifies the whole program: ranks compare it before
+  /// they start.
   uint64_t checksum;
   uint8_t reserved[32];
 };
 static_assert(sizeof(FileHeader) == 64);
 
 enum class SectionKind : uint32_t {
-// Rows, of the same list.
+// Sections of rows, from the same list.
 #define TPRT_ROWS(section, number, Row) section = number,
 #include "runtime/Core/ArtifactEnums.def"
-  // Bytes.
+  // Sections of bytes.
   Text = 64,          ///< All names.
   Constants = 65,     ///< Read-only data of Space::Constant.
   ObjectCode = 66,    ///< A shared object (ELF) that defines the kernels.
   CpuFeatures = 67,   ///< Architecture and features: "x86_64:avx2,fma".
-  LocalProgram = 68,  ///< MLIR bytecode of the per-device program; not read.
-  GlobalProgram = 69, ///< MLIR bytecode of the whole program; not read.
-  Target = 70,        ///< Whom it is for, one of the names below.
-  GpuCode = 71,       ///< What GpuImages are slices of.
+  LocalProgram = 68,  ///< MLIR bytecode of the per-device program; not used.
+  GlobalProgram = 69, ///< MLIR bytecode of the whole program; not used.
+  Target = 70,        ///< The target, one of the names below.
+  GpuCode = 71,       ///< Contains the GpuImages.
 };
 
 inline constexpr char kCpuTarget[] = "cpu";
 inline constexpr char kCudaTarget[] = "cuda";
-inline constexpr char kInterpreterTarget[] = "interpreter"; ///< No steps.
+inline constexpr char kInterpreterTarget[] = "interpreter"; ///< Has no steps.
 
 struct SectionRow {
   SectionKind kind;
@@ -93,7 +94,7 @@ struct SectionRow {
 };
 static_assert(sizeof(SectionRow) == 32);
 
-/// Bytes of the Text section.
+/// A slice of the bytes of the Text section.
 struct TextRef {
   uint32_t offset = 0;
   uint32_t size = 0;
@@ -107,23 +108,24 @@ struct Range {
 
 //===-- The mesh ----------------------------------------------------------===//
 
-/// The most devices of a mesh.
+/// The largest number of devices in a mesh.
 inline constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
-/// Places in the mesh are numbered row-major, the first axis slowest. Rank r is
-/// device r, which has place r unless Devices say otherwise.
+/// Places in the mesh are numbered row-major, with the first axis slowest. Rank
+/// r is device r, and has place r unless the Devices section says otherwise.
 struct MeshAxis {
   TextRef name;
   int64_t size;
 };
 
-/// The rank at a place; none, or one for each place of the mesh.
+/// The rank at a place. The section is empty, or has one row for each place of
+/// the mesh.
 struct DeviceRow {
   uint32_t rank;
 };
 
 /// The digits pre .. pre*size of an axis, see tp::AxisRef: the axis is read as
-/// a grid of pre x size x rest and this is the middle one.
+/// a grid of pre x size x rest, and this is the middle dimension.
 struct AxisRefRow {
   uint32_t axis;
   uint32_t reserved = 0;
@@ -131,9 +133,9 @@ struct AxisRefRow {
   int64_t size;
 };
 
-/// The ranks that differ along these axes only form a group; a rank's position
-/// in its group is its place along the axes, first axis most significant. Made
-/// at load in table order by every rank.
+/// The ranks that differ only along these axes form a group. A rank's position
+/// in its group is its place along the axes, with the first axis most
+/// significant. Every rank makes the communicators at load, in table order.
 struct CommunicatorRow {
   Range axes; ///< AxisRefs.
 };
@@ -147,33 +149,34 @@ struct DimRow {
   Range axes;    ///< AxisRefs, major first.
 };
 
-/// How to make an input, or a part of one, of a stored tensor: view the stored
-/// tensor (dense, row major) as `view`, take start, start+step, .. of `size`
-/// elements of each view dimension, permute, and read the result as the input's
-/// global shape, or as that of the part.
-/// Dimension i of the permuted tensor is dimension permutation[i] of the view.
-/// The last step may merge and split dimensions, no more.
+/// How to make an input, or a part of one, from a stored tensor: view the
+/// stored tensor (dense, row major) as `view`, take from each dimension of the
+/// view the `size` elements start, start+step and so on, permute the
+/// dimensions, and read the result with the global shape of the input, or of
+/// the part. Dimension i of the permuted tensor is dimension permutation[i] of
+/// the view. The last step may only merge and split dimensions.
 ///
 /// The query part of a fused [heads*3*128, hidden] weight, wanted as
 /// [hidden, heads, 128]: view [heads, 3, 128, hidden], start [0, 0, 0, 0], size
-/// [heads, 1, 128, hidden], permutation [3, 0, 1, 2], and the 1 merges away.
+/// [heads, 1, 128, hidden], permutation [3, 0, 1, 2]; the 1 is merged away.
 struct SourceRow {
   TextRef tensor; ///< Its name in the safetensors files.
-  Range stored;   ///< Integers: the shape it must have there.
-  Range view;     ///< Integers, and so are the rest.
+  Range stored;   ///< Integers: the shape that the file must have.
+  Range view;     ///< Integers, as are those below.
   Range start;
   Range size;
   Range step;
   Range permutation;
-  int64_t extent; ///< Of a part, along InputRow::joined; else not read.
+  int64_t extent; ///< Of a part, along InputRow::joined; else unused.
 };
 
-/// What an input is for: `tp.role`.
+/// The purpose of an input: `tp.role`.
 enum class Role : uint32_t {
-  Input = 0,     ///< Bound by the caller before each run it changes in.
+  Input = 0,     ///< Bound by the caller before a run that needs a new value.
   Parameter = 1, ///< A weight: constant unless an entry overwrites it.
-  // Kept between runs where an entry overwrites it (Artifact::isKept): zero at
-  // first, then what runs leave there. Else bound by the caller.
+  // If an entry overwrites it, its value is kept between runs
+  // (Artifact::isKept): it is zero at first, and then what runs leave there.
+  // Otherwise the caller binds it.
   State = 2,
   KVCache = 3,
   Gradient = 4,
@@ -181,36 +184,38 @@ enum class Role : uint32_t {
 };
 inline constexpr uint32_t kNumRoles = 6;
 
-/// One storage of that name on each rank, shared by all entries.
+/// On each rank there is one storage of that name, shared by all entries.
 struct InputRow {
   TextRef name;
   Role role;
   DType dtype;
   Range dims; ///< Dims.
-  /// Sources: what files hold of it. Several are parts that follow each other
-  /// along dimension `joined`; none, and it is not in files.
+  /// Sources: what files hold of the input. Several sources are parts that are
+  /// joined along dimension `joined`; with no source, the input is not in
+  /// files.
   Range sources;
   uint32_t joined = 0;
   uint32_t reserved = 0;
 };
 
-/// Inputs whose storages lie side by side, so that one product takes them all:
+/// Inputs whose storages are interleaved, so that one product takes them all:
 /// row r of the bundle is row r of each member, in order. A member has no other
-/// storage, is of the bundle's element type, and no output overwrites it.
+/// storage, has the bundle's element type, and no output overwrites it.
 ///
 /// q [2][4] and k [2][2] in two rows:   q q q q k k | q q q q k k
 struct BundleRow {
   Range members; ///< Integers: indices of Inputs.
-  int64_t rows;  ///< Divides the elements of each.
+  int64_t rows;  ///< Divides the number of elements of each.
 };
 
 struct OutputRow {
   TextRef name;
   DType dtype;
-  uint32_t alias; ///< The donated input whose storage it is, or kNone.
+  uint32_t alias; ///< The donated input whose storage it uses, or kNone.
   Range dims;     ///< Dims.
-  /// Sources: the tensor that it is a part of, some elements of one dimension;
-  /// none, and it is whole. The parts of a tensor follow each other.
+  /// Sources: the tensor of which it is a part (some elements of one
+  /// dimension); empty if the output is a whole tensor. The parts of a tensor
+  /// follow each other.
   Range part = {};
 };
 
@@ -218,31 +223,31 @@ struct OutputRow {
 
 enum class Space : uint32_t {
   Arena = 0,    ///< The rank's scratch memory; `index` is 0.
-  Input = 1,    ///< Inputs[index], one of no bundle; written only where an
+  Input = 1,    ///< Inputs[index], not in a bundle; written only if an
                 ///< output aliases it.
   Output = 2,   ///< Outputs[index], one without an alias.
   Constant = 3, ///< The Constants section, read-only; `index` is 0.
   Bundle = 4,   ///< Bundles[index], read-only.
 };
 
-/// `size` bytes at `offset` of a space, plus `step` bytes (which may be
-/// negative) for each finished trip of the enclosing loop that counts in
-/// `counter`: one layer's slice of stacked weights. Or, with a `place`, `step`
-/// bytes for each place that comes before the one that it names: a rank's own
-/// block of a tensor that it has all of. The arena has the same layout on all
-/// ranks.
+/// `size` bytes at `offset` of a space. With a `counter`, the buffer moves by
+/// `step` bytes (which may be negative) for each finished trip of the enclosing
+/// loop that counts in `counter`, as with one layer's slice of stacked weights.
+/// With a `place`, it moves by `step` bytes for each place that precedes the
+/// one that `place` names, as with a rank's own block of a tensor that the rank
+/// has all of. The arena has the same layout on all ranks.
 struct BufferRow {
   Space space = Space::Arena;
   uint32_t index = 0;
   uint64_t offset = 0;
   uint64_t size = 0;
   int64_t step = 0;
-  uint32_t counter = kNone; ///< None with a place.
+  uint32_t counter = kNone; ///< kNone if there is a place.
   uint32_t place = kNone;   ///< Places.
 };
 
-/// A place along `axes`: `plus` after the rank's own, and after the last place
-/// comes the first. Of 4 places, rank 3 has place 0 for plus 1.
+/// A place along `axes`: `plus` places after the rank's own, wrapping around at
+/// the end. Of 4 places, rank 3 has place 0 for plus 1.
 struct PlaceRow {
   Range axes;   ///< AxisRefs.
   int64_t plus; ///< 0 .. group size - 1.
@@ -274,17 +279,18 @@ struct KernelRow {
 
 inline constexpr uint32_t kMaxGpuThreads = 1024;
 
-/// How a kernel of an image is launched on a GPU. Each image in turn has a row
-/// for each kernel, which is a function of it
+/// How a kernel of an image is launched on a GPU. The table has one row per
+/// kernel for the first image, then for the next, and so on. The kernel is a
+/// function
 ///
 ///     void f(void *operand0, .., int64_t scalar0, ..)
 ///
-/// with one pointer per buffer of the call and one word per scalar. It does all
-/// rows in one launch, whatever the call says.
+/// with one pointer per buffer of the call and one word per scalar. It
+/// processes all rows in one launch, whatever range the call gives.
 struct LaunchRow {
-  int64_t blocks;       ///< Along x; below 2^31.
-  uint32_t threads;     ///< Of a block, along x; at most 1024.
-  uint32_t sharedBytes; ///< That the launch adds to what the kernel declares.
+  int64_t blocks;       ///< Along x; less than 2^31.
+  uint32_t threads;     ///< Per block, along x; at most 1024.
+  uint32_t sharedBytes; ///< In addition to what the kernel declares.
 };
 
 enum class Reduction : uint32_t { None = 0, Sum = 1, Max = 2, Min = 3 };
@@ -294,8 +300,8 @@ enum class Reduction : uint32_t { None = 0, Sum = 1, Max = 2, Min = 3 };
 ///     void f(void *source0, .., void *destination, i64 elements)
 ///
 /// with one source for each position, reduced in that order as CollectiveRow
-/// says. Pointers are aligned as their elements are; any number of elements is
-/// done by the blocks of its LaunchRow. It may write where it reads.
+/// says. Pointers are aligned to the element size; the blocks of its LaunchRow
+/// handle any number of elements. The destination may be one of the sources.
 struct CombineRow {
   uint32_t kernel;
   DType dtype;
@@ -308,9 +314,10 @@ struct CombineRow {
 ///     void f(void *to, i64 rows, i64 columns, i64 stride, i64 whole,
 ///            i64 wholeStride, i64 scale, i64 seed)
 ///
-/// Element j of row i lies at i * stride + j and is the one at `whole` + i *
-/// wholeStride + j of the whole tensor, whose numbers are those of fillRandom
-/// for the scale with these bits. The blocks of its LaunchRow do any number.
+/// Element j of row i is at i * stride + j of the block, and is element `whole`
+/// + i * wholeStride + j of the whole tensor, whose numbers are those of
+/// fillRandom. `scale` holds the bits of the scale. The blocks of its LaunchRow
+/// handle any number of elements.
 struct RandomRow {
   uint32_t kernel;
   DType dtype;
@@ -318,21 +325,22 @@ struct RandomRow {
 
 enum class GpuImageKind : uint32_t {
   Ptx = 0,   ///< Text, which the driver compiles for any later chip.
-  Cubin = 1, ///< Code of one chip, and of later minor versions of it.
+  Cubin = 1, ///< Code for one chip and later minor versions of it.
 };
 
-/// All kernels, for one chip. A chip with a suffix ("sm_90a") is itself only.
+/// All kernels, for one chip. The image for a chip with a suffix ("sm_90a")
+/// runs only on exactly that chip.
 struct GpuImageRow {
   GpuImageKind kind;
   uint32_t chip;   ///< 10 * major + minor: 90.
   TextRef name;    ///< "sm_90".
-  uint64_t offset; ///< In GpuCode.
+  uint64_t offset; ///< In the GpuCode section.
   uint64_t size;
 };
 
 struct KernelCallRow {
   uint32_t kernel;
-  uint32_t firstWritten; ///< Operands from this one on may be written.
+  uint32_t firstWritten; ///< Operands from this index on may be written.
   Range buffers;         ///< Buffers.
   Range scalars;         ///< Scalars.
   int64_t rowBegin;
@@ -341,7 +349,8 @@ struct KernelCallRow {
 
 inline constexpr unsigned kMaxBatch = 3;
 
-/// Strides are batch.., row, column; a broadcast dimension has stride 0.
+/// Strides are in the order batch.., row, column; a broadcast dimension has
+/// stride 0.
 struct MatmulOperand {
   BufferRow buffer;
   DType dtype;
@@ -349,7 +358,7 @@ struct MatmulOperand {
   int64_t strides[kMaxBatch + 2];
 };
 
-/// What follows a matrix product: TPRT_POST_OP of ArtifactEnums.def.
+/// An operation after a matrix product: TPRT_POST_OP of ArtifactEnums.def.
 enum class PostOpKind : uint32_t {
 #define TPRT_POST_OP(enumerator, number) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -362,28 +371,28 @@ inline constexpr uint32_t kNumPostOps = 0
 struct PostOpRow {
   PostOpKind kind;
   uint32_t reserved = 0;
-  MatmulOperand operand; ///< Of Add and Multiply, [batch.., m, n].
+  MatmulOperand operand; ///< For Add and Multiply: [batch.., m, n].
 };
 
 /// C[batch, m, n] = post-ops(A[batch, m, k] * B[batch, k, n]), accumulated in
-/// f32. A and B have unit stride along their row or their column, C along its
-/// columns. Only along batches may elements of A and B repeat, and none of C.
-/// A and B are of one type, f32, bf16 or, on CUDA, f16; C is f32 or that type.
-/// On CUDA, post-ops come in this order, each at most once: the Add of a
-/// matrix, the Add of a row (row stride 0), both of C's type and with unit
-/// stride along the columns, then Relu or GeluTanh.
+/// f32. A and B have unit stride along their rows or their columns, C along its
+/// columns. Elements of A and B may repeat only along batches, and elements of
+/// C not at all. A and B have the same type: f32, bf16 or, on CUDA, f16; C is
+/// f32 or that type. On CUDA, post-ops come in this order, each at most once:
+/// the Add of a matrix, the Add of a row (row stride 0), both with C's type and
+/// unit stride along the columns, then Relu or GeluTanh.
 struct MatmulRow {
   int64_t m, n, k;
-  int64_t batch[kMaxBatch]; ///< 1 where unused.
-  /// B does not change between runs: it is repacked once for the matrix
-  /// library.
+  int64_t batch[kMaxBatch]; ///< 1 if unused.
+  /// Nonzero if B does not change between runs, so that it is repacked once for
+  /// the matrix library.
   uint32_t constantB;
   uint32_t reserved = 0;
   Range postOps; ///< PostOps.
   MatmulOperand a, b, c;
 };
 
-/// What a collective does: TPRT_COLLECTIVE of ArtifactEnums.def.
+/// The operation of a collective: TPRT_COLLECTIVE of ArtifactEnums.def.
 enum class CollectiveKind : uint32_t {
 #define TPRT_COLLECTIVE(enumerator, number, name) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -393,16 +402,16 @@ inline constexpr uint32_t kNumCollectives = 0
 #include "runtime/Core/ArtifactEnums.def"
     ;
 
-/// Payloads are contiguous chunks of `count` elements: what needs packing was
-/// packed by a copy. Reductions go in order of position and give the same bits
-/// on every rank, run and transport; 16-bit floats are summed in f32. Source
-/// and destination are disjoint, or, for an all_reduce, the same.
+/// Payloads are contiguous chunks of `count` elements: a copy step has packed
+/// what was not contiguous. Reductions go in order of position and give the
+/// same bits on every rank, run and transport; 16-bit floats are summed in f32.
+/// Source and destination are disjoint or, for an all_reduce, may be the same.
 ///
-/// It reads its source and writes its destination at any time between its start
-/// and its done, which are steps of the same region. Steps in between, with
-/// those that they govern, on all of their trips, neither write the source nor
-/// read or write the destination; other collectives may be among them, read the
-/// same source, and be done in any order.
+/// A collective reads its source and writes its destination at any time between
+/// its start and its done, which are steps of the same region. The steps in
+/// between, with those that they govern, on all of their trips, neither write
+/// the source nor read or write the destination. Other collectives may be among
+/// these steps, read the same source, and be done in any order.
 struct CollectiveRow {
   CollectiveKind kind;
   uint32_t communicator;
@@ -442,7 +451,8 @@ struct FillRow {
   uint64_t pattern; ///< The element's bits, in the low bytes.
 };
 
-/// What an update does to an element: TPRT_SCATTER of ArtifactEnums.def.
+/// How an update is combined with an element: TPRT_SCATTER of
+/// ArtifactEnums.def.
 enum class ScatterKind : uint32_t {
 #define TPRT_SCATTER(enumerator, number) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -453,29 +463,30 @@ inline constexpr uint32_t kNumScatterKinds = 0
     ;
 
 /// updates[b, o, i, r] is combined into destination[b, o, indices[b, i], r], in
-/// ascending order of i; an index outside 0 .. axis drops its updates. Indices
-/// are i64; of the floats, only f32 and f64 are computed in.
+/// ascending order of i. An index outside 0 .. axis drops its updates. Indices
+/// are i64; the only float types that can be combined are f32 and f64.
 struct ScatterRow {
   ScatterKind kind;
   DType dtype;
   int64_t batch, outer, count, inner; ///< Sizes of b, o, i, r.
   int64_t axis;
   BufferRow updates;
-  int64_t updateStrides[4]; ///< Of b, o, i, r.
+  int64_t updateStrides[4]; ///< For b, o, i, r.
   BufferRow indices;
-  int64_t indexStrides[2]; ///< Of b, i.
+  int64_t indexStrides[2]; ///< For b, i.
   BufferRow destination;
-  int64_t strides[4]; ///< Of b, o, the axis, r.
+  int64_t strides[4]; ///< For b, o, the axis, r.
 };
 
-/// The first `kept` elements of each row in order, and as i32 where in the row
-/// each stood: the first of equal ones first, NaN above all numbers.
+/// Writes the first `kept` elements of each row in sorted order, and the
+/// position that each had in the row, as i32. Equal elements keep their order;
+/// NaN comes after all numbers.
 struct SortRow {
   DType dtype;
   uint32_t descending;
   int64_t rows, columns, kept;
   BufferRow source;
-  int64_t sourceStrides[2]; ///< Of rows, columns.
+  int64_t sourceStrides[2]; ///< For rows, columns.
   BufferRow values;
   int64_t valueStrides[2];
   BufferRow indices;
@@ -483,36 +494,40 @@ struct SortRow {
 };
 
 enum class ControlKind : uint32_t {
-  Loop = 0,  ///< `trips` times the first steps.
-  While = 1, ///< First steps, stop if the predicate is 0, second steps, again.
-  If = 2,    ///< First steps if the predicate is not 0, else the second ones.
-  /// First or second steps, whichever are faster: they read and leave the same,
-  /// but for rounding and for the arena's memory that is nobody's. They are
-  /// kernels, matmuls, copies, fills and choices. On CUDA the fastest is found
-  /// when the program is loaded, by rank 0; a CPU executes the first ones.
+  Loop = 0,  ///< The first steps, `trips` times.
+  While = 1, ///< First steps; stop if predicate is 0; second steps; repeat.
+  If = 2,    ///< First steps if the predicate is not 0, else second steps.
+  /// Either the first or the second steps, whichever are faster: both read and
+  /// write the same, except for rounding and for arena memory that nothing else
+  /// uses. They are kernels, matmuls, copies, fills and choices. On CUDA, rank
+  /// 0 finds the faster ones when the program is loaded; a CPU executes the
+  /// first ones.
   Choice = 3,
 };
 inline constexpr uint32_t kNumControls = 4;
-/// Whether it executes its steps again and again, and counts how often.
+/// Returns true for kinds that execute their steps repeatedly and count the
+/// trips.
 inline constexpr bool isLoop(ControlKind kind) {
   return kind == ControlKind::Loop || kind == ControlKind::While;
 }
 
-/// More nested loops than any model has, few enough to recurse over.
+/// More than the nested loops of any model, and few enough to recurse over.
 inline constexpr unsigned kMaxNesting = 32;
 
-/// The steps it governs follow it in the step table: `first` of them, then
-/// `second`. Trips bound a While: going past them is an error.
+/// The steps that this governs follow it in the step table: `first` of them,
+/// then `second`. For a While, `trips` is a bound, and exceeding it is an
+/// error.
 struct ControlRow {
   ControlKind kind;
-  uint32_t counter; ///< Of Loop and While: an index below Entry::counters.
+  uint32_t counter; ///< For Loop and While: an index below Entry::counters.
   int64_t trips;
   uint32_t first;
   uint32_t second;
-  BufferRow predicate; ///< Of While and If: one byte.
+  BufferRow predicate; ///< For While and If: one byte.
 };
 
-/// A step, and whose row it is: TPRT_STEP of ArtifactEnums.def.
+/// The kind of a step, which determines the table of its row: TPRT_STEP of
+/// ArtifactEnums.def.
 enum class StepKind : uint32_t {
 #define TPRT_STEP(enumerator, number, Row) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -528,7 +543,8 @@ struct StepRow {
   TextRef name; ///< For traces and errors: the value or layer it works on.
 };
 
-/// A public function. Several entries share inputs, and so weights and caches.
+/// A public function. Several entries share inputs, and therefore weights and
+/// caches.
 struct EntryRow {
   TextRef name;
   Range inputs;  ///< Integers: indices of Inputs, in argument order.
@@ -537,10 +553,10 @@ struct EntryRow {
   uint64_t arenaSize;
   uint32_t counters;
   uint32_t reserved = 0;
-  int64_t positions; ///< Sequence positions its caches hold; 0: it has none.
+  int64_t positions; ///< Sequence positions of its caches; 0 if it has none.
 };
 
-/// Which section holds rows of a struct.
+/// The section that holds rows of a struct.
 template <typename Row> struct SectionOf;
 #define TPRT_ROWS(section, number, Row)                                        \
   template <> struct SectionOf<Row> {                                          \
@@ -548,7 +564,7 @@ template <typename Row> struct SectionOf;
   };
 #include "runtime/Core/ArtifactEnums.def"
 
-/// One past the last of them: numbers begin at 1.
+/// One more than the number of row sections: their numbers begin at 1.
 inline constexpr uint32_t kNumRowSections = 1
 #define TPRT_ROWS(section, number, Row) +1
 #include "runtime/Core/ArtifactEnums.def"

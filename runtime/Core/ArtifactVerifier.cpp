@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What Artifact promises about its rows, checked once at load: meshes,
-/// tensors and entries here, steps in StepVerifier.h, and in InFlight.h that
-/// they leave alone what collectives under way need.
+/// \file Checks once, at load, what Artifact promises about its rows: meshes,
+/// tensors and entries here, and steps in StepVerifier.h. InFlight.h checks
+/// that steps leave alone what collectives under way need.
 
 #include "runtime/Core/InFlight.h"
 #include "runtime/Core/RowVerifier.h"
@@ -15,7 +15,8 @@
 
 using namespace tprt;
 
-/// Whether numbers count from `first` on, as their tables of names assume.
+/// Returns true if the numbers are consecutive from `first` on, as their tables
+/// of names assume.
 template <size_t count>
 static constexpr bool countsFrom(uint32_t first,
                                  const uint32_t (&numbers)[count]) {
@@ -226,8 +227,8 @@ absl::Status Verifier::verifySource(const SourceRow &source,
   return absl::OkStatus();
 }
 
-/// The dimension along which an output is a slice of its tensor; none if it is
-/// one along several dimensions, or all of it.
+/// Returns the dimension along which an output is a slice of its tensor; none
+/// if it is a slice along several dimensions, or is the whole tensor.
 absl::optional<size_t> Verifier::getPartDim(const OutputRow &output) const {
   const SourceRow &part = artifact.rows<SourceRow>(output.part)[0];
   absl::Span<const int64_t> stored = artifact.integers(part.stored);
@@ -261,7 +262,8 @@ absl::Status Verifier::verifyPart(const OutputRow &output) const {
   return absl::OkStatus();
 }
 
-/// Whether the parts of each tensor follow each other and are all of it.
+/// Checks that the parts of each tensor follow each other and together form the
+/// whole tensor.
 absl::Status Verifier::verifyParts(absl::Span<const OutputRow> outputs) const {
   absl::flat_hash_set<absl::string_view> tensors;
   for (const OutputRow &output : outputs)

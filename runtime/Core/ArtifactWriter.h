@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Builds the bytes of an artifact. No LLVM, so that the compiler and the
-/// runtime's tests use the same one.
+/// \file Builds the bytes of an artifact. Does not use LLVM, so that the
+/// compiler and the runtime's tests can share it.
 ///
 ///     ArtifactWriter writer;
 ///     uint32_t model = writer.add(MeshAxis{writer.text("model"), 2});
@@ -31,7 +31,7 @@ namespace tprt {
 
 class ArtifactWriter {
 public:
-  /// The name's place in the Text section; equal names share one.
+  /// Returns the name's place in the Text section; equal names share one.
   TextRef text(absl::string_view name);
 
   /// Appends a row to its section and returns its index.
@@ -39,7 +39,7 @@ public:
     return addAll<Row>({row}).first;
   }
 
-  /// Appends rows that stand together: `addAll<int64_t>({2, 4})`.
+  /// Appends rows that must be contiguous: `addAll<int64_t>({2, 4})`.
   template <typename Row> Range addAll(std::initializer_list<Row> rows) {
     return addAll<Row>(absl::MakeConstSpan(rows.begin(), rows.size()));
   }
@@ -55,13 +55,14 @@ public:
     return range;
   }
 
-  /// Appends to the Constants section at a multiple of 64; returns the offset.
+  /// Appends to the Constants section at a multiple of 64 bytes; returns the
+  /// offset.
   uint64_t addConstant(absl::string_view bytes);
 
   /// Sets a section of bytes: object code, CPU features, programs.
   void setBytes(SectionKind kind, absl::string_view bytes);
 
-  /// The whole file.
+  /// Returns the bytes of the whole file.
   std::string finish() const;
 
 private:

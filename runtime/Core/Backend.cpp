@@ -12,22 +12,23 @@
 
 using namespace tprt;
 
-/// The library that has the backend or transport of this name.
+/// Returns the file name of the library that contains the backend or transport
+/// of this name.
 static std::string getLibrary(const std::string &name) {
   bool isCuda = name == kVirtual || name == kEnvironment;
   return absl::StrCat("libtprt_", isCuda ? "cuda" : name, ".so");
 }
 
-/// Whether the library of this name is one that we build: where it is missing,
-/// the installation is not whole.
+/// Returns true if we build the library of this name: if it is missing, the
+/// installation is incomplete.
 static bool isOurs(const std::string &name) {
   constexpr absl::string_view ours[] = {kCpuTarget, kCudaTarget, kVirtual,
                                         kEnvironment, "mpi"};
   return absl::c_linear_search(ours, name);
 }
 
-/// Opens `libtprt_NAME.so` beside this library, once per process. Null if there
-/// is none and need not be one.
+/// Opens `libtprt_NAME.so` in the folder of this library, once per process.
+/// Null if there is none and none is required.
 static absl::StatusOr<const Plugin *> loadPlugin(const std::string &name) {
   auto fail = [&](absl::string_view why) {
     return makeError(ErrorCode::BackendMissing, "cannot load '", name,

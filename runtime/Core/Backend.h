@@ -1,16 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What executes the step table, and the libraries that hold such things.
+/// \file The interface of what executes the step table, and of the libraries
+/// that provide it.
 ///
 /// The core knows neither matrix libraries nor transports: `libtprt_cpu.so`
-/// brings a Backend, `libtprt_mpi.so` a World, each through one function that
+/// provides a Backend, `libtprt_mpi.so` a World, each through one function that
 /// returns a `Plugin`. They are opened when first asked for, so that a machine
 /// without MPI runs everything that does not need it.
 ///
-/// Storage belongs to the executor, as only it knows which memory its device
-/// computes in. The session sees blocks in host memory, for as long as a call
-/// takes (HostMemory.h is for devices that compute just there):
+/// The executor owns the storage, as only it knows which memory its device
+/// computes in. The session sees blocks in host memory, for the duration of a
+/// call (HostMemory.h is for devices that compute in host memory):
 ///
 ///     executor->writeInput(0, [&](char *block) {
 ///       scatterBlock(artifact, dims, dtype, rank, whole, block);
@@ -38,27 +39,29 @@ namespace tprt {
 struct StepTime {
   uint32_t step;
   int64_t begin, end;
-  int64_t wait; ///< For other ranks, of a collective.
-  /// Of the end of a collective that went on beside the steps: when it was
-  /// carried out. Else zeros.
+  int64_t wait; ///< Of a collective: time spent waiting for other ranks.
+  /// For the done step of a collective that overlapped with other steps: when
+  /// the collective was carried out. Else zeros.
   int64_t carriedBegin = 0, carriedEnd = 0;
 };
 
-/// Runs entries on one rank and holds its storage, indexed as the artifact's
-/// tables and zero at first. It is made, run and ended on the rank's thread;
-/// the storage is read and written between runs, from any.
+/// Runs entries on one rank and holds its storage, which is indexed like the
+/// artifact's tables and zero at first. An executor is created, run and
+/// destroyed on the rank's thread; any thread may read and write the storage
+/// between runs.
 class Executor {
 public:
   virtual ~Executor() = default;
-  /// `times` may be null; else each executed step is appended to it.
+  /// If `times` is not null, each executed step is appended to it.
   virtual absl::Status run(uint32_t entry, std::vector<StepTime> *times) = 0;
 
   /// Gives an input a new value: `fill` writes all of the rank's block.
   virtual absl::Status
   writeInput(uint32_t input,
              absl::FunctionRef<absl::Status(char *block)> fill) = 0;
-  /// Gives an input random numbers of a seed: those that `fill` writes, which
-  /// is fillRandom (Weights.h). A device may make the same ones itself.
+  /// Gives an input the random numbers of a seed, which `fill` writes by
+  /// calling fillRandom (Weights.h). A device may generate the same numbers
+  /// itself.
   virtual absl::Status
   writeRandom(uint32_t input, uint64_t seed, float scale,
               absl::FunctionRef<absl::Status(char *block)> fill) {
@@ -66,11 +69,13 @@ public:
   }
   /// Sets an input to zero.
   virtual absl::Status clearInput(uint32_t input) = 0;
-  /// Shows `use` the rank's block of an output, be it an input's storage.
+  /// Calls `use` with the rank's block of an output, which may be an input's
+  /// storage.
   virtual absl::Status
   readOutput(uint32_t output,
              absl::FunctionRef<absl::Status(const char *block)> use) = 0;
-  /// The same of an input: what it was given, or what a run has left there.
+  /// The same for an input: the value that it was given, or that a run has left
+  /// there.
   virtual absl::Status
   readInput(uint32_t input,
             absl::FunctionRef<absl::Status(const char *block)> use) = 0;
@@ -80,16 +85,16 @@ public:
 class Backend {
 public:
   virtual ~Backend() = default;
-  /// For one rank, which computes on `threads` threads.
+  /// Creates the executor of one rank, which computes on `threads` threads.
   virtual absl::StatusOr<std::unique_ptr<Executor>>
   createExecutor(World &world, int threads) = 0;
 };
 
 struct BackendOptions {
-  std::string name; ///< A library may hold several: which one is wanted.
-  absl::Duration timeout = absl::Seconds(300); ///< Of a collective.
-  bool allowTF32 = false; ///< In matmuls of f32, where a GPU has it.
-  Link link;              ///< To be emulated between ranks on CPUs.
+  std::string name; ///< Which one is wanted, as a library may hold several.
+  absl::Duration timeout = absl::Seconds(300); ///< For each collective.
+  bool allowTF32 = false; ///< For f32 matmuls on GPUs that support it.
+  Link link;              ///< Emulated between ranks on CPUs.
 };
 
 /// The backend whose ranks share one GPU.
@@ -104,16 +109,17 @@ struct Plugin {
   using CreateWorld =
       absl::StatusOr<std::unique_ptr<World>> (*)(absl::Duration timeout);
 
-  uint32_t version = 0; ///< kPluginVersion of its build.
+  uint32_t version = 0; ///< kPluginVersion when it was built.
   CreateBackend *createBackend = nullptr;
   CreateWorld createWorld = nullptr;
 };
 
-/// Raised with every change of the interfaces above.
+/// Incremented with every change of the interfaces above.
 inline constexpr uint32_t kPluginVersion = 8;
 
-/// What `libtprt_NAME.so` beside the core library has. UnknownBackend if there
-/// is no such thing, BackendMissing if there is and it cannot be loaded.
+/// Returns what `libtprt_NAME.so`, in the folder of the core library, provides.
+/// UnknownBackend if there is no such library, BackendMissing if it exists and
+/// cannot be loaded.
 absl::StatusOr<CreateBackend *> loadBackend(const std::string &name);
 absl::StatusOr<Plugin::CreateWorld> loadTransport(const std::string &name);
 

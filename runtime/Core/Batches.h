@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The batch dimensions of a matmul, as few as they can be.
+/// \file The batch dimensions of a matmul, merged as far as possible.
 
 #ifndef TPRT_CORE_BATCHES_H
 #define TPRT_CORE_BATCHES_H
@@ -16,11 +16,11 @@ namespace tprt {
 
 struct Batch {
   int64_t size;
-  std::vector<int64_t> strides; ///< Of each operand, in elements.
+  std::vector<int64_t> strides; ///< For each operand, in elements.
 };
 
-/// The batch dimensions that matter, major first, neighbours merged where all
-/// operands walk through them evenly.
+/// Returns the batch dimensions of size above 1, major first. Neighbours are
+/// merged if, for every operand, the strides of the two continue each other.
 std::vector<Batch> getBatches(const MatmulRow &row,
                               absl::Span<const MatmulOperand *const> operands);
 

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Where inputs lie that share a storage (BundleRow). The session gives
-/// and takes the block of one input, dense; these are its rows in the bundle:
+/// \file Where inputs are stored that share a storage (BundleRow). The session
+/// gives and takes the block of one input, dense; its rows in the bundle are:
 ///
 ///     for (int64_t row = 0; row < place.rows; ++row)
 ///       std::memcpy(bundle + place.offset + row * place.stride,
@@ -25,10 +25,10 @@ struct BundlePlace {
   bool isMember() const { return bundle != kNone; }
 };
 
-/// Of all inputs of the artifact.
+/// Returns the places of all inputs of the artifact.
 std::vector<BundlePlace> getBundlePlaces(const Artifact &artifact);
 
-/// Bytes of a bundle's storage: those of its members.
+/// Returns the bytes of a bundle's storage: the sum of its members.
 uint64_t getBytes(const Artifact &artifact, const BundleRow &bundle);
 
 } // namespace tprt

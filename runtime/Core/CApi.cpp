@@ -12,8 +12,8 @@
 
 using namespace tprt;
 
-// The numbers of element types are the same in C; one that the C header lacks
-// does not compile.
+// Element types have the same numbers in C; a type that the C header lacks does
+// not compile.
 static absl::StatusOr<DType> convert(tprt_dtype type) {
   switch (type) {
 #define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c)            \
@@ -27,10 +27,10 @@ static absl::StatusOr<DType> convert(tprt_dtype type) {
 }
 
 struct tprt_session {
-  std::unique_ptr<Session> session; ///< None if opening failed.
+  std::unique_ptr<Session> session; ///< Null if opening failed.
   std::string error;
 
-  /// Keeps the message and returns the number.
+  /// Keeps the error's message and returns its code.
   tprt_status report(const absl::Status &status) {
     if (status.ok())
       return 0;
@@ -53,14 +53,15 @@ static tprt_status call(tprt_session *handle, Body body) {
   return handle->report(body(*handle->session));
 }
 
-/// A struct of the caller's, whose first member says how large it is there. A
-/// shorter one is older: what it lacks is zero, the default. A longer one is
-/// newer: what this runtime does not know must be zero. `least` is the size of
-/// the first version.
+/// Copies a struct of the caller's, whose first member gives its size. A
+/// shorter struct is from an older version: the members it lacks are zero, the
+/// default. A longer struct is from a newer version: the members that this
+/// runtime does not know must be zero. `least` is the size of the first
+/// version.
 template <typename Struct>
 static absl::StatusOr<Struct> copySized(const Struct &given, size_t least,
                                         absl::string_view name) {
-  // More is a size that nobody has set.
+  // A larger size means that nobody has set the member.
   constexpr size_t most = 4096;
   if (given.size < least || given.size > most)
     return makeError(ErrorCode::WrongState, name, ".size is ", given.size,
@@ -140,7 +141,7 @@ tprt_status tprt_load(tprt_session *session, const char *path) {
   });
 }
 
-/// Hands a C caller's tensor to one of the session's ways to bind.
+/// Passes a C caller's tensor to one of the session's functions that bind.
 template <typename Bind>
 static absl::Status bindTensor(const char *name, const tprt_tensor *value,
                                Bind bind) {
@@ -209,7 +210,8 @@ tprt_status tprt_sync(tprt_session *session, double timeout_s) {
 }
 
 tprt_status tprt_abort(tprt_session *session, const char *why) {
-  // Not through `call`: another thread may be inside one and owns the message.
+  // Does not use `call`: another thread may be inside one, and owns the
+  // message.
   if (!session || !session->session)
     return static_cast<tprt_status>(ErrorCode::WrongState);
   session->session->abort(why ? why : "tprt_abort was called");

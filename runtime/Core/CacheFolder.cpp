@@ -19,7 +19,7 @@
 using namespace tprt;
 
 static constexpr char kTemporary[] = ".tmp";
-/// Seconds after which nobody is still writing a temporary file.
+/// A temporary file that is older than this many seconds has been abandoned.
 static constexpr int64_t kAbandoned = 3600;
 
 static absl::Status fail(absl::string_view path, absl::string_view why) {
@@ -32,8 +32,8 @@ static absl::Status failBecause(absl::string_view what,
                    "': ", std::strerror(errno));
 }
 
-/// The folder of all caches of this user. Only absolute paths count, as the XDG
-/// specification wants it.
+/// Returns the folder of all caches of this user. Only absolute paths count, as
+/// the XDG specification demands.
 static std::string getBase() {
   const char *cache = std::getenv("XDG_CACHE_HOME");
   if (cache && *cache == '/')
@@ -86,15 +86,15 @@ absl::StatusOr<File> CacheFolder::openEntry(const std::string &name) const {
   if (info.st_uid != ::geteuid() || info.st_mode & 022)
     return fail(whole, "belongs to another user, or can be written to by "
                        "others");
-  // If that fails, it is pruned earlier.
+  // Marks it as used. If that fails, it is pruned earlier.
   (void)::futimens(entry, nullptr);
   return file;
 }
 
 absl::Status CacheFolder::write(const std::string &name,
                                 absl::string_view bytes) const {
-  // One name for each writer: threads, and processes of several machines that
-  // share the folder.
+  // A unique name for each writer, as threads, and processes of several
+  // machines, may share the folder.
   static std::atomic<int> counter{0};
   char host[256] = {};
   (void)::gethostname(host, sizeof(host) - 1);
@@ -119,8 +119,8 @@ void CacheFolder::prune(absl::string_view suffix, uint64_t maxBytes) const {
   int again = ::openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR *list = again < 0 ? nullptr : ::fdopendir(again);
   if (!list)
-    return; // the next time
-  // The time of the last use, the size, the name.
+    return; // pruned next time
+  // The time of last use, the size, the name.
   std::vector<std::tuple<int64_t, uint64_t, std::string>> entries;
   uint64_t total = 0;
   int64_t now = ::time(nullptr);
@@ -145,7 +145,7 @@ void CacheFolder::prune(absl::string_view suffix, uint64_t maxBytes) const {
   for (const auto &[time, size, name] : entries) {
     if (total <= maxBytes)
       return;
-    // Another process may have done so.
+    // Another process may have removed it already.
     ::unlinkat(descriptor, name.c_str(), 0);
     total -= size;
   }

@@ -4,12 +4,12 @@
 /// \file Where this user keeps what takes long to make and can be made again:
 /// `$XDG_CACHE_HOME/tp-opt`, or `$HOME/.cache/tp-opt`.
 ///
-/// What is kept there is run as native code, or handed to libraries, so nobody
-/// else may have had a hand in it: the folder is the user's and closed to
-/// others, and so is each entry, which is looked at through the descriptor that
-/// it is read by. Neither is followed through a symbolic link. An entry is put
-/// in its place whole, however many processes do so at once, and one that is
-/// removed stays as it is for whoever has opened it.
+/// The entries are run as native code, or handed to libraries, so no other user
+/// may be able to change them: the folder is the user's and closed to others,
+/// and so is each entry. An entry is checked through the same descriptor that
+/// it is read from. Symbolic links are followed for neither. An entry is put in
+/// place atomically, however many processes do so at once, and an entry that is
+/// removed stays intact for whoever has it open.
 
 #ifndef TPRT_CORE_CACHEFOLDER_H
 #define TPRT_CORE_CACHEFOLDER_H
@@ -23,8 +23,8 @@ namespace tprt {
 
 class CacheFolder {
 public:
-  /// Makes the folder if it is not there. CacheUnusable if there can be none,
-  /// or if it is not this user's alone.
+  /// Opens the folder, and creates it if it does not exist. CacheUnusable if
+  /// that fails, or if other users have access to it.
   static absl::StatusOr<CacheFolder> open();
 
   CacheFolder(CacheFolder &&other) noexcept
@@ -39,13 +39,13 @@ public:
 
   const std::string &getPath() const { return path; }
 
-  /// An entry, which now counts as used. FileUnreadable if there is none,
-  /// CacheUnusable if it is not this user's alone.
+  /// Opens an entry, which then counts as used. FileUnreadable if there is
+  /// none, CacheUnusable if other users have access to it.
   absl::StatusOr<File> openEntry(const std::string &name) const;
   absl::Status write(const std::string &name, absl::string_view bytes) const;
 
-  /// Of the entries whose names end so, removes those whose last use is longest
-  /// ago, until the others have no more than `maxBytes`.
+  /// Removes entries whose names end in `suffix`, the least recently used
+  /// first, until the rest have no more than `maxBytes`.
   void prune(absl::string_view suffix, uint64_t maxBytes) const;
 
 private:

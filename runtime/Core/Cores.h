@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which cores ranks compute on, and so how they wait for each other.
-/// Where each rank has a core, a waiting rank spins for a while, since waking a
-/// thread takes longer than most waits. Where ranks share cores, a waiting rank
-/// lets the others run: the core that one spins on is what its peer needs.
+/// \file How ranks wait for each other, which depends on the cores they compute
+/// on. If each rank has a core, a waiting rank spins for a while, since waking
+/// a thread takes longer than most waits. If ranks share cores, a waiting rank
+/// lets the others run: by spinning it would occupy the core that its peer
+/// needs.
 
 #ifndef TPRT_CORE_CORES_H
 #define TPRT_CORE_CORES_H
@@ -17,7 +18,8 @@ namespace tprt {
 /// How long a rank that has a core of its own spins before it sleeps.
 inline constexpr std::chrono::microseconds kSpinTime(1000);
 
-/// How often it looks again at once, before it gives way to other threads.
+/// How often a waiting rank looks again at once, before it yields to other
+/// threads.
 inline constexpr int kFastLooks = 200;
 
 /// Tells the core that this is a waiting loop.
@@ -29,21 +31,21 @@ inline void relax() {
 #endif
 }
 
-/// Gives way to other threads a few times, until `isDone`. This is what a rank
-/// that shares its core does before it sleeps: mostly its peers are these
-/// threads, and with them done it goes on without the system calls that put it
-/// to sleep and wake it. With nobody else to run, it takes ten microseconds.
+/// Yields to other threads a few times, until `isDone`. A rank that shares its
+/// core does this before it sleeps. Mostly the other threads are its peers, and
+/// when they are done it goes on without the system calls that would put it to
+/// sleep and wake it. If no other thread can run, this takes ten microseconds.
 template <typename IsDone> void takeTurns(IsDone isDone) {
   constexpr int most = 16;
   for (int turn = 0; turn < most && !isDone(); ++turn)
     sched_yield();
 }
 
-/// The cores that this process may use.
+/// Returns the cores that this process may use.
 inline cpu_set_t getUsableCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  // More than 1024 cores do not fit: then one is all we know of.
+  // More than 1024 cores do not fit in the set: then we only know of one.
   if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
     CPU_SET(0, &cores);
   return cores;

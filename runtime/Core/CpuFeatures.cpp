@@ -47,7 +47,7 @@ static std::vector<Feature> getFeatures() {
 
 static constexpr absl::string_view kArchitecture = "aarch64";
 
-/// What every AArch64 CPU has.
+/// Returns the features that every AArch64 CPU has.
 static std::vector<Feature> getFeatures() {
   return {{"neon", true}, {"fp-armv8", true}};
 }

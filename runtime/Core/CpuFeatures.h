@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The CPU that object code was made for, as a line of text:
+/// \file Describes the CPU that object code was made for as a line of text:
 /// `x86_64:avx2,fma,avx512f`, with LLVM's names of features.
 
 #ifndef TPRT_CORE_CPUFEATURES_H
@@ -14,12 +14,13 @@
 
 namespace tprt {
 
-/// This machine: its architecture and every feature of it that the runtime can
-/// test for. A compiler that uses no others makes code that is checked fully.
+/// Describes this machine: its architecture and all of its features that the
+/// runtime can test for. If a compiler uses only these, its code is fully
+/// checked.
 std::string getHostCpu();
 
-/// OK if this machine has all that the line asks for. A feature the runtime
-/// does not know is an error, never ignored: the code might use it.
+/// OK if this machine has everything that the line requires. A feature that the
+/// runtime does not know is an error and never ignored: the code might use it.
 absl::Status checkCpu(absl::string_view required);
 
 } // namespace tprt

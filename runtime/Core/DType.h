@@ -25,7 +25,7 @@ inline constexpr uint32_t kNumDTypes = 0
 #include "runtime/Core/ArtifactEnums.def"
     ;
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 inline int64_t getSize(DType type) {
   constexpr uint8_t sizes[kNumDTypes] = {
 #define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c) bytes,
@@ -34,7 +34,7 @@ inline int64_t getSize(DType type) {
   return sizes[static_cast<uint32_t>(type)];
 }
 
-/// MLIR's spelling, as in `f32`, `ui8`.
+/// Returns MLIR's spelling, such as `f32` or `ui8`.
 inline absl::string_view getName(DType type) {
   constexpr absl::string_view names[kNumDTypes] = {
 #define TPRT_DTYPE(enumerator, number, bytes, mlir, safetensors, c) mlir,
@@ -59,8 +59,8 @@ inline uint32_t floatToBits(float value) {
   return bits;
 }
 
-/// The narrow float types: storage with conversion from and to float, to the
-/// nearest, ties to even, NaN kept quiet.
+/// The narrow float types: storage, with conversion from and to float that
+/// rounds to nearest, ties to even; NaNs become quiet.
 struct BFloat16 {
   uint16_t bits;
   BFloat16() = default;
@@ -87,8 +87,8 @@ struct Float16 {
     } else if (f >= 0x47800000) {
       half = 0x7c00;
     } else if (f < 0x38800000) {
-      // Below 2^-14 half counts in steps of 2^-24: adding 0.5 leaves exactly
-      // those steps in the mantissa, rounded as the CPU rounds.
+      // Below 2^-14, halves are multiples of 2^-24: adding 0.5 leaves exactly
+      // these multiples in the mantissa, rounded as the CPU rounds.
       half = floatToBits(bitsToFloat(f) + 0.5f) - floatToBits(0.5f);
     } else {
       half = (f - 0x38000000 + 0xfff + (f >> 13 & 1)) >> 13;
@@ -114,7 +114,7 @@ template <int mantissa, int bias, bool isFinite> struct Float8 {
   explicit Float8(float value) {
     uint32_t f = floatToBits(value), sign = f >> 24 & 0x80, rest;
     f &= 0x7fffffff;
-    // Below the smallest normal number as Float16 does it.
+    // Numbers below the smallest normal one are rounded as in Float16.
     constexpr auto magic = static_cast<float>(1 << 24) /
                            static_cast<float>(uint64_t{1} << (bias + mantissa));
     constexpr int dropped = 23 - mantissa;

@@ -32,26 +32,28 @@ enum class ErrorCode : int32_t {
 
 absl::Status makeErrorFromMessage(ErrorCode code, absl::string_view message);
 
-/// An error of this code; the pieces are joined as by absl::StrCat.
+/// Makes an error of this code; the pieces are joined as by absl::StrCat.
 template <typename... Pieces>
 absl::Status makeError(ErrorCode code, const Pieces &...pieces) {
   return makeErrorFromMessage(code, absl::StrCat(pieces...));
 }
 
-/// The same error with `context: ` put before its message, after the code.
+/// Returns the same error with `context: ` in front of its message, after the
+/// code.
 absl::Status addContext(const absl::Status &status, absl::string_view context);
 
-/// The code of an error made above; 0 for an OK status.
+/// Returns the code of an error made above; 0 for an OK status.
 ErrorCode getErrorCode(const absl::Status &status);
 
-/// The message without its `[TPnnnn] `.
+/// Returns the message without its `[TPnnnn] `.
 absl::string_view getPlainMessage(const absl::Status &status);
 
-/// What a process that failed with this status ends with: 0, 1, 2 or 3.
+/// Returns the exit code of a process that failed with this status: 0, 1, 2 or
+/// 3.
 int getExitCode(const absl::Status &status);
 
-/// What an error of this code means, one sentence; empty for a number that is
-/// no code.
+/// Returns one sentence that says what an error of this code means; empty for a
+/// number that is no code.
 absl::string_view describe(ErrorCode code);
 
 } // namespace tprt

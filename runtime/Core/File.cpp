@@ -44,7 +44,7 @@ static absl::Status failFile(absl::string_view what, absl::string_view name) {
 }
 
 absl::StatusOr<File> File::open(const std::string &path) {
-  // A pipe that nobody writes to would be waited for.
+  // O_NONBLOCK, as opening a pipe would wait for somebody to write to it.
   int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0)
@@ -71,7 +71,7 @@ File::~File() {
 
 absl::Status File::read(uint64_t offset, uint64_t size, char *to) const {
   while (size > 0) {
-    // Linux reads no more than 2 GiB at once.
+    // Linux reads at most 2 GiB at once.
     ssize_t count = ::pread(descriptor, to, std::min<uint64_t>(size, 1 << 30),
                             static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR)

@@ -3,9 +3,10 @@
 
 /// \file A regular file that is read, never mapped.
 ///
-/// Whoever may write to a file may change or cut it while we use it. Bytes that
-/// were read are ours: what was checked stays what it is, and a file that has
-/// become shorter is an error with a code where a mapping would be SIGBUS.
+/// Another process may change or truncate a file while we use it. Bytes that
+/// have been read are our own copy, so what was checked stays as it was. A file
+/// that has become shorter is an error with a code, where a mapping would raise
+/// SIGBUS.
 
 #ifndef TPRT_CORE_FILE_H
 #define TPRT_CORE_FILE_H
@@ -20,7 +21,7 @@ namespace tprt {
 class File {
 public:
   static absl::StatusOr<File> open(const std::string &path);
-  /// Of an open descriptor, which it takes over. The name is for messages.
+  /// Takes over an open descriptor. The name is for messages.
   static absl::StatusOr<File> adopt(int descriptor, std::string name);
 
   File(File &&other) noexcept
@@ -34,11 +35,11 @@ public:
   }
   ~File();
 
-  /// How long it was when it was opened.
+  /// Returns the size that the file had when it was opened.
   uint64_t size() const { return length; }
   const std::string &getName() const { return name; }
 
-  /// Reads all `size` bytes from `offset` on; any thread may.
+  /// Reads all `size` bytes from `offset` on; any thread may call it.
   absl::Status read(uint64_t offset, uint64_t size, char *to) const;
   absl::StatusOr<AlignedBuffer> readAll() const;
 
@@ -51,10 +52,11 @@ private:
   std::string name;
 };
 
-/// The code of an error of opening a file: the machine's where errno says that
-/// memory, descriptors or room are used up, else `otherwise`.
+/// Returns the code of an error in opening a file: one that blames the machine
+/// if errno says that memory, descriptors or space are used up, else
+/// `otherwise`.
 ErrorCode getFileError(int error, ErrorCode otherwise);
-/// The same of a library, of which the loader has text alone.
+/// The same for a library, for which the loader gives only text.
 ErrorCode getLoaderError(absl::string_view why, ErrorCode otherwise);
 
 } // namespace tprt

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a file is by its first bytes, whatever it is called.
+/// \file The kind of a file, determined by its first bytes and not by its name.
 
 #ifndef TPRT_CORE_FILEKIND_H
 #define TPRT_CORE_FILEKIND_H
@@ -17,7 +17,8 @@ namespace tprt {
 
 enum class FileKind { Text, Artifact, Bytecode, Safetensors, Binary };
 
-/// Of a file that starts with `start`: a few hundred bytes, or all of it.
+/// Returns the kind of a file that starts with `start`: a few hundred bytes, or
+/// all of it.
 inline FileKind getFileKind(std::string_view start) {
   constexpr std::string_view kBytecode = "ML\xEFR";
   constexpr size_t kLengthBytes = 8, kLooked = 512;

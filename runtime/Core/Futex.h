@@ -2,14 +2,15 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file A number that threads can wait for. Setting it wakes all of them at
-/// once, which a mutex would do one after the other.
+/// once, where a mutex would wake one after the other.
 ///
 ///     uint32_t seen = futex.get();
 ///     while (!isDone())
 ///       futex.wait(seen, absl::Milliseconds(20)), seen = futex.get();
 ///
-/// A Futex is for the threads of one process. A SharedFutex lies in memory that
-/// processes share; zero bytes are one whose number is 0.
+/// A Futex is for the threads of one process. A SharedFutex is in memory that
+/// processes share; memory filled with zeros is a SharedFutex whose number is
+/// 0.
 
 #ifndef TPRT_CORE_FUTEX_H
 #define TPRT_CORE_FUTEX_H
@@ -29,8 +30,8 @@ template <int privateFlag> class BasicFutex {
 public:
   uint32_t get() const { return value.load(std::memory_order_acquire); }
 
-  /// Sets the number and wakes whoever waits. A call costs a system call only
-  /// if somebody sleeps.
+  /// Sets the number and wakes all waiting threads. This takes a system call
+  /// only if a thread sleeps.
   void set(uint32_t newValue) {
     value.store(newValue, std::memory_order_seq_cst);
     if (sleepers.load(std::memory_order_seq_cst) > 0)

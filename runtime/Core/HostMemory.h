@@ -17,22 +17,23 @@ class HostMemory {
 public:
   static absl::StatusOr<HostMemory> create(const Artifact &artifact);
 
-  /// Of an input that is in no bundle.
+  /// Returns the storage of an input that is in no bundle.
   char *getInput(uint32_t index) const { return inputs[index].data(); }
   char *getBundle(uint32_t index) const { return bundles[index].data(); }
-  /// That of the input it aliases, if it does.
+  /// Returns the output's storage, which is that of the input it aliases, if
+  /// any.
   char *getOutput(uint32_t index) const { return outputs[index]; }
   char *getArena() const { return arena.data(); }
 
 private:
-  std::vector<AlignedBuffer> inputs; ///< Empty of those that are in bundles.
+  std::vector<AlignedBuffer> inputs; ///< Empty for those in bundles.
   std::vector<AlignedBuffer> bundles;
-  std::vector<AlignedBuffer> own; ///< Of outputs without an alias.
+  std::vector<AlignedBuffer> own; ///< For outputs without an alias.
   std::vector<char *> outputs;
   AlignedBuffer arena;
 };
 
-/// An executor on host memory: what is left to do is to run.
+/// An executor on host memory: derived classes only need to run entries.
 class HostExecutor : public Executor {
 public:
   HostExecutor(const Artifact &artifact, HostMemory memory)
@@ -55,9 +56,10 @@ protected:
   const HostMemory memory;
 
 private:
-  /// Copies the dense block of a bundle's member into the bundle, or back.
+  /// Copies the dense block of a bundle's member into the bundle, or back if
+  /// `isBack`.
   void copyRows(const BundlePlace &place, char *block, bool isBack) const;
-  /// The address of a member's row in its bundle.
+  /// Returns the address of a member's row in its bundle.
   char *getRow(const BundlePlace &place, int64_t row) const {
     return memory.getBundle(place.bundle) + place.offset +
            static_cast<uint64_t>(row) * place.stride;

@@ -31,7 +31,7 @@ struct Flight {
   StepAccess source, destination;
 };
 
-/// The bytes that an access may touch, moved by all trips of its loop.
+/// The bytes that an access may touch over all trips of its loop.
 struct Sweep {
   RangeIndex::Memory memory;
   int64_t begin, end;
@@ -43,7 +43,7 @@ class InFlightVerifier : RowVerifier {
 public:
   explicit InFlightVerifier(const Artifact &artifact) : RowVerifier(artifact) {}
 
-  /// Goes through steps [first, first + count), with what they govern.
+  /// Checks steps [first, first + count), with those that they govern.
   absl::Status walk(uint64_t first, uint64_t count);
 
 private:
@@ -65,7 +65,7 @@ private:
 
   /// Outermost first.
   std::vector<ActiveLoop> loops;
-  /// By the row of the collective, as in the indices.
+  /// Keyed by the collective's row, as in the two indices.
   absl::flat_hash_map<uint32_t, Flight> flights;
   RangeIndex sources, destinations;
 };
@@ -128,7 +128,8 @@ void InFlightVerifier::start(uint64_t number, uint32_t row) {
   flights.emplace(row, std::move(flight));
 }
 
-/// The loops around are those of the start: it is in the same region.
+/// The enclosing loops are the same as at the start, since both are in the same
+/// region.
 void InFlightVerifier::finish(uint32_t row) {
   auto flight = flights.find(row);
   for (auto [index, access] :
@@ -193,8 +194,8 @@ Sweep InFlightVerifier::getSweep(const StepAccess &access) const {
           begin + bytes + std::max<int64_t>(moved, 0)};
 }
 
-/// By how many bytes `access` is moved against `held` by the places that they
-/// are at, on any rank.
+/// Returns the distances in bytes by which their places shift `access` against
+/// `held`, over all ranks.
 std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
                                                  const BufferRow &held) const {
   if (access.place == kNone && held.place == kNone)
@@ -213,9 +214,9 @@ std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
   return shifts;
 }
 
-/// Whether the step touches a byte of what a collective holds, which is dense,
-/// on any trip and on any rank. A loop that moves both has the same trip for
-/// both: the step moves by the difference.
+/// Returns true if the step touches a byte of what a collective holds (which is
+/// dense), on any trip and any rank. If a loop moves both, they are on the same
+/// trip, so the step moves by the difference.
 bool InFlightVerifier::touches(const StepAccess &access,
                                const StepAccess &held) const {
   StridedBytes bytes(getSize(access.dtype));
@@ -241,7 +242,7 @@ bool InFlightVerifier::touches(const StepAccess &access,
 }
 
 //===----------------------------------------------------------------------===//
-// Words
+// Messages
 //===----------------------------------------------------------------------===//
 
 std::string InFlightVerifier::describeStep(uint64_t number) const {

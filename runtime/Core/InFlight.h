@@ -1,17 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Nothing touches what is in flight. From its start to its done a
-/// collective may read its source and write its destination at any time, so
-/// that in between
+/// \file Checks that nothing touches what is in flight. From its start to its
+/// done, a collective may read its source and write its destination at any
+/// time. So in between
 ///
 ///   * no step writes a byte of the source,
 ///   * no step reads or writes a byte of the destination,
-///   * and the done stands in the same region as the start: a body does not end
+///   * and the done is in the same region as the start: a body does not end
 ///     before the collectives that it has started.
 ///
-/// Where the bytes lie makes no difference: in the arena, in an output, or in
-/// an input that an output overwrites. A loop between start and done counts
+/// It makes no difference where the bytes are: in the arena, in an output, or
+/// in an input that an output overwrites. A loop between start and done counts
 /// with all of its iterations. Buffers that move with a loop around start, step
 /// and done are compared iteration by iteration, and those at a rank's place
 /// rank by rank.
@@ -25,7 +25,7 @@
 
 namespace tprt {
 
-/// Of an entry that verifySteps found sound.
+/// Checks an entry that has passed verifySteps.
 absl::Status verifyInFlight(const Artifact &artifact, const EntryRow &entry);
 
 } // namespace tprt

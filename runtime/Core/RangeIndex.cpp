@@ -7,7 +7,7 @@
 
 using namespace tprt;
 
-/// p, where 2^p <= length < 2^(p+1).
+/// Returns p such that 2^p <= length < 2^(p+1).
 static unsigned getPower(int64_t length) {
   return 63 - __builtin_clzll(static_cast<uint64_t>(length));
 }
@@ -37,9 +37,10 @@ void StridedBytes::add(int64_t size, Wide stride) {
   dims.push_back({stride, size});
 }
 
-/// Whether a sum of multiples of the strides, which are all together at most
-/// `rest`, is one of first .. last. There is more than one multiple to try only
-/// where smaller strides reach over greater ones.
+/// Returns true if some sum of multiples of the strides is in first .. last.
+/// Together the multiples are at most `rest`. More than one multiple of a
+/// stride must be tried only if smaller strides together reach beyond a greater
+/// one.
 bool StridedBytes::search(absl::Span<const Dim> dims, Wide rest, Wide first,
                           Wide last, int &budget) {
   if (first <= 0)
@@ -67,7 +68,7 @@ bool StridedBytes::reach(Wide length) const {
   auto sorted = dims;
   std::sort(sorted.begin(), sorted.end(),
             [](const Dim &a, const Dim &b) { return a.stride < b.stride; });
-  // Bytes without gaps are one run.
+  // Dimensions without gaps form one run of bytes.
   Wide run = elementSize;
   size_t numDense = 0;
   for (; numDense < sorted.size() && sorted[numDense].stride <= run; ++numDense)
@@ -76,7 +77,7 @@ bool StridedBytes::reach(Wide length) const {
   Wide rest = 0;
   for (const Dim &dim : outer)
     rest += dim.stride * (dim.size - 1);
-  // A run that begins at one of the places first .. last reaches there.
+  // Runs that reach into the range begin in first .. last.
   Wide first = 1 - run - offset, last = length - 1 - offset;
   int budget = kMostTries;
   return search(outer, rest, first, last, budget);

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which ranges of bytes overlap one, and whether bytes with strides
-/// reach into one.
+/// \file Finds which ranges of bytes overlap a given one, and whether strided
+/// bytes reach into a range.
 
 #ifndef TPRT_CORE_RANGEINDEX_H
 #define TPRT_CORE_RANGEINDEX_H
@@ -18,10 +18,10 @@
 
 namespace tprt {
 
-/// Ranges of bytes of several memories, found by what they overlap. Ranges are
-/// kept by the power of two that their length is of, and then by their begin,
-/// so that a search passes few that end too early: of disjoint ones at most two
-/// for each power.
+/// Ranges of bytes in several memories, searched by overlap. Ranges are grouped
+/// by the power of two below their length, and then ordered by their begin, so
+/// that a search visits few ranges that end too early: if ranges are disjoint,
+/// at most two for each power.
 class RangeIndex {
 public:
   struct Memory {
@@ -29,12 +29,13 @@ public:
     uint32_t index;
   };
 
-  /// Of bytes there are: begin < end. The same call again takes it away.
+  /// The range must not be empty: begin < end. `erase` with the same arguments
+  /// removes it.
   void insert(Memory memory, int64_t begin, int64_t end, uint32_t id);
   void erase(Memory memory, int64_t begin, int64_t end, uint32_t id);
 
-  /// Calls `visit(id)` for ranges that may overlap, and for all that do, until
-  /// it returns true.
+  /// Calls `visit(id)` for every range that overlaps, and for some that may
+  /// not, until it returns true.
   template <typename Visit>
   void find(Memory memory, int64_t begin, int64_t end, Visit visit) const {
     for (unsigned power = 0; power < kPowers; ++power) {
@@ -74,20 +75,20 @@ private:
 };
 
 /// The bytes at `offset` + sum i*strides + j, for all i below the sizes and j
-/// below the size of an element. Numbers are wide, so that no sum of what is
-/// checked one by one overflows.
+/// below the size of an element. Numbers are wide, so that sums of values that
+/// were checked individually do not overflow.
 class StridedBytes {
 public:
   __extension__ using Wide = __int128;
 
   explicit StridedBytes(int64_t elementSize) : elementSize(elementSize) {}
 
-  /// A dimension of `size` >= 0; the stride may be negative.
+  /// Adds a dimension of `size` >= 0; the stride may be negative.
   void add(int64_t size, Wide stride);
   void move(Wide by) { offset += by; }
 
-  /// Whether one of them is among the bytes 0 .. `length`. Where strides
-  /// interleave in more than kMostTries ways it is yes.
+  /// Returns true if one of them is among the bytes 0 .. `length`, and also if
+  /// strides interleave in more than kMostTries ways.
   bool reach(Wide length) const;
 
 private:

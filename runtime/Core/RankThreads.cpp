@@ -25,7 +25,7 @@ RankThreads::~RankThreads() {
   wait();
   stopping = true;
   generation.set(generation.get() + 1);
-  threads.clear(); // waits for them
+  threads.clear(); // waits for the threads
 }
 
 void RankThreads::start(std::function<void(int)> newJob) {
@@ -49,7 +49,7 @@ bool RankThreads::wait(absl::Duration timeout) {
 }
 
 bool RankThreads::awaitJob(uint32_t seen) {
-  // A sleeper takes longer to wake than a decode step of a small model.
+  // Waking a sleeping thread takes longer than a decode step of a small model.
   constexpr std::chrono::microseconds alert(100);
   if (spins)
     for (auto end = std::chrono::steady_clock::now() + alert;

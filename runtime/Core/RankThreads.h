@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file One thread per local rank, kept from run to run: libraries below keep
-/// memory per thread, and a decode step is shorter than making threads.
+/// \file One thread per local rank, kept from run to run: libraries keep memory
+/// per thread, and a decode step is shorter than the creation of threads.
 
 #ifndef TPRT_CORE_RANKTHREADS_H
 #define TPRT_CORE_RANKTHREADS_H
@@ -26,24 +26,25 @@ public:
 
   /// LimitReached if not all of the threads could be started.
   absl::Status getStatus() const { return status; }
-  /// Lets threads look for their next job for a while before they sleep. There
-  /// must be a core for each of them.
+  /// Lets threads look for their next job for a while before they sleep. Each
+  /// thread must have a core of its own.
   void letSpin() { spins = true; }
 
   /// Runs job(i) on each thread i. No job may be under way.
   void start(std::function<void(int)> job);
 
-  /// Whether the job ended within the time.
+  /// Returns true if the job ended within the time.
   bool wait(absl::Duration timeout = absl::InfiniteDuration());
   bool isBusy() const { return running.load() > 0; }
 
 private:
   void serve(int index);
-  /// Waits for a job other than the `seen`-th; whether there is one.
+  /// Waits for a job other than the one numbered `seen`; returns false if there
+  /// will be none.
   bool awaitJob(uint32_t seen);
 
   std::atomic<bool> spins{false};
-  /// Written between jobs, before its generation.
+  /// Written between jobs, before `generation` is set.
   std::function<void(int)> job;
   Futex generation; ///< How many jobs there have been.
   Futex finished;   ///< How many of them have ended.

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What all checks of an artifact's rows ask and say. A broken row is
-/// named by its table and number, the only names a reader of the file has.
+/// \file The base of all checks of an artifact's rows. A broken row is named by
+/// its table and number, the only names that a reader of the file has.
 
 #ifndef TPRT_CORE_ROWVERIFIER_H
 #define TPRT_CORE_ROWVERIFIER_H

@@ -22,7 +22,8 @@ using nlohmann::json;
 
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
-/// Far more than the format has. A parsed bracket takes 80 times its byte.
+/// Far more than the format needs. A parsed bracket takes 80 times its own
+/// size.
 static constexpr size_t kMaxDepth = 64;
 
 static absl::optional<DType> parseDType(absl::string_view name) {
@@ -42,8 +43,8 @@ static absl::optional<DType> parseDType(absl::string_view name) {
   return found->second;
 }
 
-/// Whether brackets nest deeper than kMaxDepth. If the text is no JSON, the
-/// parser says so.
+/// Returns true if brackets nest deeper than kMaxDepth. If the text is not
+/// JSON, the parser reports that.
 static bool isDeep(absl::string_view text) {
   size_t depth = 0;
   bool isInString = false;
@@ -63,11 +64,11 @@ static bool isDeep(absl::string_view text) {
   return false;
 }
 
-/// Parses JSON, remembering a key that an object repeats: the parser itself
-/// would silently keep the last. Gives a discarded value for what is no JSON or
-/// nests too deeply.
+/// Parses JSON and notes a key that an object repeats, as the parser itself
+/// would silently keep the last. Returns a discarded value if the text is not
+/// JSON or nests too deeply.
 static json parseJson(absl::string_view text, std::string &duplicate) {
-  // A byte order mark and what follows a zero byte would be passed over.
+  // The parser would skip a byte order mark, and what follows a zero byte.
   constexpr absl::string_view kMark = "\xef\xbb\xbf";
   if (isDeep(text) || text.find('\0') != text.npos ||
       text.substr(0, kMark.size()) == kMark)
@@ -87,7 +88,7 @@ static json parseJson(absl::string_view text, std::string &duplicate) {
                      /*allow_exceptions=*/false);
 }
 
-/// A list of integers >= 0 that int64_t holds.
+/// Parses a list of integers >= 0 that fit int64_t.
 static absl::optional<std::vector<int64_t>> parseList(const json &object,
                                                       const char *key) {
   auto found = object.find(key);
@@ -149,14 +150,14 @@ static bool isMetadata(const json &value) {
                       [](const json &item) { return item.is_string(); }));
 }
 
-/// The tensor that a range of the data belongs to.
+/// A range of the data, and the tensor that it belongs to.
 struct NamedRange {
   uint64_t begin, size;
   const std::string *name;
 };
 
-/// Every byte of the data belongs to one tensor. Anything else means that the
-/// header is not the one that was written: with a wrong length, all tensors
+/// Checks that every byte of the data belongs to exactly one tensor. If not,
+/// the header is not the one that was written: with a wrong length, all tensors
 /// would be read from the wrong place.
 static absl::Status checkCover(std::vector<NamedRange> ranges,
                                uint64_t dataSize) {
@@ -183,7 +184,7 @@ static absl::Status checkCover(std::vector<NamedRange> ranges,
   return place == dataSize ? absl::OkStatus() : uncovered(place, dataSize);
 }
 
-/// The length of the header, which is the first thing in a file.
+/// Parses the length of the header, which comes first in the file.
 static absl::StatusOr<uint64_t> parseLength(absl::string_view start,
                                             uint64_t fileSize) {
   uint64_t length;
@@ -200,7 +201,8 @@ static absl::StatusOr<uint64_t> parseLength(absl::string_view start,
   return length;
 }
 
-/// The tensors that a header tells of, with so many bytes of data behind it.
+/// Parses the tensors that a header describes, with `dataSize` bytes of data
+/// after it.
 static absl::StatusOr<absl::flat_hash_map<std::string, TensorPlace>>
 parseHeader(absl::string_view text, uint64_t dataSize) {
   std::string duplicate;
@@ -321,7 +323,8 @@ absl::Status SafetensorsFolder::readIndex(const std::string &path) {
     return makeError(ErrorCode::WeightsDuplicate, path, ": '", duplicate,
                      "' occurs twice");
   for (auto item = map->begin(); item != map->end(); ++item) {
-    // A file of the same folder: an index may not lead anywhere else.
+    // It must be a file in the same folder: an index may not point anywhere
+    // else.
     if (!item.value().is_string() ||
         item.value().get<std::string>().find('/') != std::string::npos)
       return makeError(ErrorCode::WeightsHeader, path, ": tensor '", item.key(),
@@ -390,7 +393,7 @@ std::string SafetensorsFolder::listOthers() const {
   for (const auto &[path, part] : files)
     for (const auto &[name, tensor] : part.tensors)
       names.insert(name);
-  // What files an index names hold is known of those alone that were opened.
+  // With an index, the tensors of files that have not been opened are unknown.
   if (hasIndex || names.empty())
     return "";
   constexpr size_t most = 4;
@@ -418,7 +421,7 @@ std::string tprt::writeSafetensors(
                     {"shape", tensor.shape},
                     {"data_offsets", {begin, data.size()}}};
   }
-  // A name that is no UTF-8 is no JSON: it loses what is not.
+  // A name that is not UTF-8 cannot be in JSON: its invalid bytes are replaced.
   std::string text =
       header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' '); // the format aligns the data

@@ -9,15 +9,15 @@
 ///     tensor->dtype, tensor->shape, tensor->read(0, size, to)
 ///
 /// A folder holds `model.safetensors`, or several files that
-/// `model.safetensors.index.json` lists, or any `*.safetensors`. Files are
-/// opened when a tensor of theirs is first asked for. Everything the header
-/// says is checked before it is believed: each kind of damage has its error
+/// `model.safetensors.index.json` lists, or any `*.safetensors`. A file is
+/// opened when one of its tensors is first asked for. Everything that the
+/// header says is checked before it is used: each kind of damage has its error
 /// code (Weights* in Errors.def).
 ///
-/// What the reference implementation refuses is refused. It accepts a little
-/// more: a name that stands twice, JSON that nests between 64 and 128 deep,
-/// sizes of more than 63 bits beside a 0, entries written as arrays, and types
-/// that no program here has (F4, F6, F8_E8M0, C64).
+/// Whatever the reference implementation refuses is refused here. It accepts a
+/// little more: a name that occurs twice, JSON that nests between 64 and 128
+/// deep, sizes of more than 63 bits in a shape that contains 0, entries written
+/// as arrays, and types that no program here has (F4, F6, F8_E8M0, C64).
 
 #ifndef TPRT_CORE_SAFETENSORS_H
 #define TPRT_CORE_SAFETENSORS_H
@@ -44,24 +44,24 @@ struct StoredTensor {
   absl::string_view data; ///< getSize(dtype) * elements bytes, row-major.
 };
 
-/// A tensor whose bytes are read as they are wanted.
+/// A tensor whose bytes are read on demand.
 struct TensorReader {
   DType dtype;
   std::vector<int64_t> shape;
-  /// Reads bytes [begin, begin + size) of the tensor; any thread may.
+  /// Reads bytes [begin, begin + size) of the tensor; any thread may call it.
   std::function<absl::Status(uint64_t begin, uint64_t size, char *to)> read;
 
   absl::StatusOr<std::string> readAll() const;
 };
 
-/// Where a tensor is in the data of its file.
+/// The place of a tensor in the data of its file.
 struct TensorPlace {
   DType dtype;
   std::vector<int64_t> shape;
   uint64_t begin, size;
 };
 
-/// The tensors of one file's bytes, which must outlive them.
+/// Returns the tensors in the bytes of one file. The bytes must outlive them.
 absl::StatusOr<absl::flat_hash_map<std::string, StoredTensor>>
 parseSafetensors(absl::string_view bytes);
 
@@ -71,19 +71,20 @@ public:
   static absl::StatusOr<std::unique_ptr<SafetensorsFolder>>
   open(const std::string &path);
 
-  /// The tensor of this name; thread-safe, valid as long as the folder lives.
+  /// Returns the tensor of this name. Thread-safe; the result is valid while
+  /// the folder lives.
   absl::StatusOr<TensorReader> find(const std::string &name);
 
 private:
   struct Part {
     absl::optional<File> file; ///< None until it is needed.
-    uint64_t data = 0;         ///< Where the header ends.
+    uint64_t data = 0;         ///< Where the data starts.
     absl::flat_hash_map<std::string, TensorPlace> tensors;
   };
 
   absl::Status readIndex(const std::string &path);
-  /// What there is instead of a tensor that is missing, as the end of a
-  /// sentence.
+  /// Returns text to append to a message about a missing tensor: the tensors
+  /// that do exist.
   std::string listOthers() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   absl::Status load(const std::string &path, Part &part)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
@@ -91,12 +92,12 @@ private:
   std::string folder;
   absl::Mutex mutex;
   absl::btree_map<std::string, Part> files ABSL_GUARDED_BY(mutex);
-  /// Tensor name to path, if there is an index file.
+  /// The path for each tensor name, if there is an index file.
   absl::flat_hash_map<std::string, std::string> index;
   bool hasIndex = false;
 };
 
-/// The bytes of a file with these tensors.
+/// Returns the bytes of a file with these tensors.
 std::string
 writeSafetensors(const absl::btree_map<std::string, StoredTensor> &tensors);
 

@@ -15,7 +15,7 @@
 
 using namespace tprt;
 
-/// How long a run that has been ended may take to notice.
+/// How long a run that has been aborted may take to notice.
 static constexpr absl::Duration kPatience = absl::Seconds(3);
 
 absl::Status Session::checkIdle() {
@@ -37,13 +37,14 @@ absl::StatusOr<uint32_t> Session::findInput(absl::string_view name) const {
                    "'; it has ", absl::StrJoin(names, ", "));
 }
 
-/// `f32[8, 512]`.
+/// Returns, for example, `f32[8, 512]`.
 static std::string describeTensor(DType dtype,
                                   absl::Span<const int64_t> shape) {
   return absl::StrCat(getName(dtype), "[", absl::StrJoin(shape, ", "), "]");
 }
 
-/// Compiled code looks at one bit of a bool.
+/// Checks that each bool is 0 or 1, since compiled code looks at only one of
+/// its bits.
 static absl::Status checkBools(absl::string_view name, DType dtype,
                                absl::string_view bytes) {
   if (dtype != DType::Bool)
@@ -57,7 +58,7 @@ static absl::Status checkBools(absl::string_view name, DType dtype,
                    ", expects 0 or 1 for a bool");
 }
 
-/// What an input is called among the things that ranks agree on.
+/// Returns the name of an input among the values that ranks must agree on.
 static std::string nameInput(absl::string_view name) {
   return absl::StrCat("input '", name, "'");
 }
@@ -153,7 +154,7 @@ absl::Status Session::writePart(uint32_t index, const TensorReader &tensor) {
   return absl::OkStatus();
 }
 
-/// A stored tensor of bytes in memory, which outlive it.
+/// Makes a tensor that is read from bytes in memory, which must outlive it.
 static TensorReader makeTensor(DType dtype, absl::Span<const int64_t> shape,
                                absl::string_view bytes) {
   return {dtype,
@@ -179,7 +180,7 @@ absl::Status Session::bindPart(uint32_t index, DType dtype,
   return writePart(index, makeTensor(dtype, shape, bytes));
 }
 
-/// A stored tensor of the numbers that fillRandom gives a whole one.
+/// Makes a tensor with the numbers that fillRandom gives a whole tensor.
 static TensorReader makeRandomTensor(DType dtype,
                                      absl::Span<const int64_t> shape,
                                      uint64_t seed, float scale) {
@@ -194,8 +195,9 @@ static TensorReader makeRandomTensor(DType dtype,
           }};
 }
 
-/// Fills a buffer with numbers that win a maximum, a minimum, or spoil a sum:
-/// per element all bytes are alike, of a huge number, one below zero, or NaN.
+/// Fills a buffer with numbers that would win a maximum, win a minimum, or
+/// spoil a sum: all bytes of an element are equal, and form a huge number, a
+/// negative one, or NaN.
 static void fillGarbage(DType dtype, int64_t bytes, char *block) {
   constexpr unsigned char kBytes[] = {0x7f, 0xfe, 0xff};
   size_t size = getSize(dtype), count = bytes / size;
@@ -244,8 +246,8 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
   const InputRow &input = artifact->rows<InputRow>()[index];
-  // Weights as small as a model's, so that activations stay in range however
-  // many layers there are.
+  // Weights are as small as a model's, so that activations stay in range
+  // however many layers there are.
   float scale = input.role == Role::Parameter ? 0.02f : 1.0f;
   const SourceRow *source = artifact->getPartSource(index);
   uint64_t own =
@@ -292,8 +294,8 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
       tensors[i].push_back(*std::move(tensor));
     }
   }
-  // Not startRanks: a wrong weight is no reason to end the session, and under
-  // MPI every rank finds it, or none.
+  // Does not use startRanks: a wrong weight is no reason to end the session,
+  // and under MPI either every rank finds it or none does.
   std::vector<absl::Status> results(ranks.size());
   threads->start([&](int i) {
     Rank &rank = ranks[i];
@@ -333,7 +335,7 @@ absl::Status Session::resetState() {
     for (uint32_t i = 0; i < isBound.size(); ++i)
       if (artifact->isKept(i))
         TPRT_RETURN_IF_ERROR(rank.executor->clearInput(i));
-  if (lastEntry) // it was zero before the first run
+  if (lastEntry) // before the first run it is zero
     agree("the state", "set to zero");
   return absl::OkStatus();
 }
@@ -401,7 +403,7 @@ absl::Status Session::endLateRun(absl::string_view entry) {
                       absl::FormatDuration(options.runTimeout),
                       "; a longer limit helps if it is only slow");
   failRanks(failure);
-  // Ranks look between steps; a single step may be what does not end.
+  // Ranks notice between steps; a single step may never end.
   isStuck = !threads->wait(kPatience);
   return failure;
 }
@@ -419,7 +421,7 @@ absl::StatusOr<std::string> Session::read(absl::string_view name) {
                    "'");
 }
 
-/// Parts that follow each other along a dimension take turns in the whole.
+/// Joins the outputs that are the parts of a tensor along their dimension.
 absl::StatusOr<std::string>
 Session::readJoined(const Artifact::Result &result) {
   int64_t rows = 1, bytes = getSize(result.dtype);
@@ -488,8 +490,9 @@ absl::StatusOr<std::string> Session::gather(const Distributed &tensor) {
   return whole;
 }
 
-/// All ranks' blocks of a tensor, by rank. Behind each comes a digest of which
-/// run and which tensor it is of, as ranks might read different things.
+/// Returns all ranks' blocks of a tensor, by rank. After its block, each rank
+/// sends a digest of the run and the tensor, as ranks might be reading
+/// different things.
 absl::StatusOr<std::vector<std::string>>
 Session::exchangeBlocks(const Distributed &tensor) {
   uint64_t digest = hashBytes(tensor.name, runDigest);

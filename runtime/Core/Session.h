@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file An artifact being run: the ranks of this process and the values bound
-/// to inputs. The C ABI (tprt/tprt.h) and tp-run stand on it.
+/// to inputs. The C ABI (tprt/tprt.h) and tp-run are built on it.
 ///
 ///     auto artifact = Artifact::open("mlp.tpx");
 ///     auto session = Session::open({}, *artifact);  // 8 devices: 8 threads
@@ -11,22 +11,24 @@
 ///     (*session)->run("main");
 ///     std::string y = *(*session)->read("y");       // the whole tensor
 ///
-/// Callers see whole tensors; cutting them into the ranks' blocks happens here.
-/// With transport "threads" all ranks are threads of this process. With "mpi"
-/// this process is one rank of the job that mpirun started, every process makes
-/// the same calls in the same order, and `read` gives the whole tensor on each.
+/// Callers see whole tensors; splitting them into the ranks' blocks happens
+/// here. With transport "threads" all ranks are threads of this process. With
+/// "mpi" this process is one rank of the job that mpirun started, every process
+/// makes the same calls in the same order, and `read` returns the whole tensor
+/// on each.
 ///
-/// What decides the answer is compared between processes before the first run:
-/// the program, the options, every input and weight, and what `agree` was told.
-/// Later runs compare a digest of all that has been given since. A rank that
-/// was given something else is RanksDisagree, on all ranks.
+/// Everything that affects the results is compared between processes before the
+/// first run: the program, the options, every input and weight, and what
+/// `agree` was told. Later runs compare a digest of everything given since. If
+/// a rank was given something else, all ranks report RanksDisagree.
 ///
-/// A failed run is final: the ranks no longer agree where they stand, so every
-/// later run returns the first error again. A refused `bind` changes nothing.
+/// A failed run is final: the ranks may have stopped at different steps, so
+/// every later run returns the first error again. A refused `bind` changes
+/// nothing.
 ///
 /// A thread that is inside MPI, or in a kernel that does not end, cannot be
-/// ended. What waits for one gives up at its deadline; the thread and all that
-/// it uses then stay for as long as the process does.
+/// ended. Whatever waits for such a thread gives up at its deadline; the thread
+/// and all that it uses then stay until the process ends.
 
 #ifndef TPRT_CORE_SESSION_H
 #define TPRT_CORE_SESSION_H
@@ -50,92 +52,95 @@ class ThreadDomain;
 struct SessionOptions {
   std::string backend = "cpu";
   std::string transport = "threads"; ///< Or "mpi", or "environment".
-  /// Makes the backend in place of the library of that name.
+  /// If set, makes the backend, so that no library of that name is loaded.
   std::function<CreateBackend> createBackend;
-  int ranks = 0;   ///< 0, or what the caller believes the mesh has.
-  int threads = 0; ///< That each rank computes on; 0: its share of the cores.
-  /// Of each collective, and of joining and leaving the job.
+  int ranks = 0;   ///< 0, or the number expected of the mesh.
+  int threads = 0; ///< Per rank; 0: its share of the cores.
+  /// For each collective, and for joining and leaving the job.
   absl::Duration timeout = absl::Seconds(300);
-  absl::Duration runTimeout = absl::InfiniteDuration(); ///< Of each `run`.
-  bool allowTF32 = false; ///< In matmuls of f32, where a GPU has it.
-  Link link;              ///< To be emulated between ranks on CPUs.
+  absl::Duration runTimeout = absl::InfiniteDuration(); ///< For each `run`.
+  bool allowTF32 = false; ///< For f32 matmuls on GPUs that support it.
+  Link link;              ///< Emulated between ranks on CPUs.
 };
 
 class Session {
 public:
   static absl::StatusOr<std::unique_ptr<Session>>
   open(const SessionOptions &options, std::shared_ptr<const Artifact> artifact);
-  /// The same in two steps, so that a session which could not be opened can
-  /// still `leave`.
+  /// The same as `open` in two steps, so that a session which could not be
+  /// opened can still `leave`.
   Session(SessionOptions options, std::shared_ptr<const Artifact> artifact)
       : options(std::move(options)), artifact(std::move(artifact)) {}
   absl::Status prepare();
-  /// Ends a run that is under way, leaves the job in good order, which takes
-  /// all ranks, and frees everything. Nothing can be called afterwards.
+  /// Ends a run that is under way, leaves the job together with all other
+  /// ranks, and frees everything. Nothing can be called afterwards.
   absl::Status close();
   ~Session();
 
   const Artifact &getArtifact() const { return *artifact; }
   int getNumRanks() const { return worldSize; }
-  /// Whether no other process has ranks of this program.
+  /// Returns true if no other process has ranks of this program.
   bool hasAllRanks() const { return domain || worldSize == 1; }
-  /// The rank that this process reports for: 0, or its MPI rank.
+  /// Returns the rank that this process reports for: 0, or its MPI rank.
   int getFirstRank() const { return ranks.front().number; }
 
-  /// Gives an input its value, a whole tensor; or a stored tensor to all inputs
-  /// that are parts of it.
+  /// Gives an input its value, which is a whole tensor. The name may also be
+  /// that of a stored tensor, whose value then goes to all inputs that are
+  /// parts of it.
   absl::Status bind(absl::string_view name, DType dtype,
                     absl::Span<const int64_t> shape, absl::string_view bytes);
-  /// The same for a value that is this process's own, such as what it loaded of
-  /// a data set: each rank uses its block alone, and the rest may differ. Ranks
-  /// that hold the same block must be given the same there. What the values are
-  /// taken from is for `agree`: the data set, its order, the step.
+  /// The same for a value that only this process has, such as what it loaded
+  /// from a data set. Each rank uses only its block, and the rest may differ
+  /// between processes. Ranks that hold the same block must be given the same
+  /// values there. The source of the values (the data set, its order, the step)
+  /// should be passed to `agree`.
   absl::Status bindLocal(absl::string_view name, DType dtype,
                          absl::Span<const int64_t> shape,
                          absl::string_view bytes);
-  /// As bindLocal, of a value that is read as it is wanted: hardly more than
-  /// the ranks' own blocks.
+  /// Like bindLocal, for a value that is read on demand: little more than the
+  /// ranks' own blocks is read.
   absl::Status bindRows(absl::string_view name, const TensorReader &tensor);
-  /// As bind, but padding holds garbage where the input is donated: its buffer
-  /// might have been used before. Of others it is zero.
+  /// Like bind, but the padding of donated inputs holds garbage, as their
+  /// buffers might have been used before. The padding of other inputs is zero.
   absl::Status bindUsed(absl::string_view name, DType dtype,
                         absl::Span<const int64_t> shape,
                         absl::string_view bytes);
-  /// Gives an input numbers that depend on the seed and the name only; a part
-  /// has those of the whole tensor.
+  /// Gives an input random numbers that depend only on the seed and the name. A
+  /// part of a tensor gets the numbers that the whole tensor has there.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
-  /// Fills every input that has a source from the files, and of the other
-  /// parameters those that the files have by their names.
+  /// Fills every input that has a source from the files. Other parameters are
+  /// filled if the files have a tensor of their name.
   absl::Status loadWeights(SafetensorsFolder &weights);
-  /// Whether an input, by its number, has a value: it was given one, or it is
-  /// kept between runs.
+  /// Returns true if the input with this number has a value, because it was
+  /// given one or is kept between runs.
   bool hasValue(uint32_t input) const { return isBound[input]; }
-  /// Says what else decides the answer, such as how many runs there will be.
-  /// The ranks' values must be equal when the next run begins.
+  /// Notes something else that affects the results, such as how many runs there
+  /// will be. The ranks' values must be equal when the next run begins.
   void agree(absl::string_view name, absl::string_view value);
   /// Sets caches and other state back to zero.
   absl::Status resetState();
 
   /// Starts an entry on all ranks and returns.
   absl::Status start(absl::string_view entry);
-  /// Waits for it; WrongState if it goes on longer than `timeout`.
+  /// Waits for the run to end; WrongState if that takes longer than `timeout`.
   absl::Status wait(absl::Duration timeout = absl::InfiniteDuration());
-  /// Both. Past `runTimeout` the run is ended, and RunTimeout returned.
+  /// Starts an entry and waits for it. If that takes longer than `runTimeout`,
+  /// ends the run and returns RunTimeout.
   absl::Status run(absl::string_view entry);
 
-  /// The whole value of an output of the entry last run; of one in parts, by
-  /// the name of the tensor that they are.
+  /// Returns the whole value of an output of the entry that ran last. If
+  /// outputs are parts of a tensor, `name` is the name of that tensor.
   absl::StatusOr<std::string> read(absl::string_view name);
 
-  /// The whole value of an input, which is what the last run has left there if
-  /// it is donated.
+  /// Returns the whole value of an input. If the input is donated, this is what
+  /// the last run has left there.
   absl::StatusOr<std::string> readInput(absl::string_view name);
 
-  /// Ends a run from any thread.
+  /// Ends a run. Any thread may call it.
   void abort(absl::string_view why);
 
-  /// From now on, runs record when each step ran on each local rank, or no
-  /// longer do. What is recorded piles up until it is taken.
+  /// Starts or stops recording when each step runs on each local rank. Recorded
+  /// times accumulate until they are taken.
   void recordTimes(bool on);
   struct RankTimes {
     int rank;
@@ -143,12 +148,13 @@ public:
   };
   std::vector<RankTimes> takeTimes();
 
-  /// For a process that ends with an error, after it has said which: tells the
-  /// ranks in other processes and gives them a moment to end in good order.
+  /// For a process that ends with an error which it has already reported: tells
+  /// the ranks in other processes and gives them a moment to end cleanly.
   void leave(const absl::Status &status);
 
-  /// While it lives, other ranks do not take this one for lost, however long it
-  /// lets them wait: it does what only one rank does. Nothing runs meanwhile.
+  /// While this object lives, other ranks do not assume that this one is lost,
+  /// however long they wait for it. It is for work that only one rank does.
+  /// Nothing runs meanwhile.
   class LifeSigns {
   public:
     explicit LifeSigns(Session &session);
@@ -159,7 +165,7 @@ public:
     std::atomic<bool> done{false};
   };
 
-  /// What each failed local rank had to say, the cause first.
+  /// Returns the error of each failed local rank, the cause first.
   std::vector<absl::Status> getRankErrors() const;
 
 private:
@@ -175,12 +181,12 @@ private:
   absl::Status prepareRank(Rank &rank);
   int getNumThreads() const;
   absl::Status compareProgram(World &world) const;
-  /// Waits for what a transport does without a deadline of its own.
+  /// Waits for an action of the transport that has no deadline of its own.
   absl::Status awaitTransport(absl::string_view doing);
   void abandon();
 
-  /// Runs body(rank) on all local ranks; a failure ends all of them. A body
-  /// that might never return touches nothing but its rank afterwards.
+  /// Runs body(rank) on all local ranks; a failure ends all of them. After a
+  /// call that might never return, a body may touch only its rank.
   template <typename Body> void startRanks(Body body) {
     threads->start([this, body](int i) {
       Rank &rank = ranks[i];
@@ -207,7 +213,8 @@ private:
   absl::Status writePart(uint32_t input, const TensorReader &tensor);
 
   using UseBlock = absl::FunctionRef<absl::Status(const char *block)>;
-  /// A tensor of which each rank holds a block, and how an executor shows it.
+  /// A tensor of which each rank holds a block, and the function that reads a
+  /// block from an executor.
   struct Distributed {
     absl::string_view name;
     DType dtype;
@@ -219,13 +226,13 @@ private:
   absl::StatusOr<std::string> gather(const Distributed &tensor);
   absl::StatusOr<std::vector<std::string>>
   exchangeBlocks(const Distributed &tensor);
-  /// Whether other processes could have been given something else.
+  /// Returns true if other processes could have been given something else.
   bool isOneOfMany() const { return !hasAllRanks(); }
 
   const SessionOptions options;
   const std::shared_ptr<const Artifact> artifact;
-  std::shared_ptr<ThreadDomain> domain;      ///< Of transport "threads".
-  Plugin::CreateWorld createWorld = nullptr; ///< Of any other.
+  std::shared_ptr<ThreadDomain> domain;      ///< For transport "threads".
+  Plugin::CreateWorld createWorld = nullptr; ///< For any other transport.
   std::unique_ptr<Backend> backend;
   std::vector<Rank> ranks;
   int worldSize = 0;
@@ -233,9 +240,9 @@ private:
   absl::optional<uint32_t> lastEntry;
   bool recording = false;
   Agreement agreement;
-  uint64_t runDigest = 0; ///< Of what was given for all runs so far.
-  bool isStuck = false;   ///< A thread has not come back, and will not.
-  absl::Status failure;   ///< Of the first run that failed.
+  uint64_t runDigest = 0; ///< Covers what was given for all runs so far.
+  bool isStuck = false;   ///< A thread has not come back, and never will.
+  absl::Status failure;   ///< The error of the first failed run.
   std::unique_ptr<RankThreads> threads; ///< Last: they use all of the above.
 };
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How a session's ranks come together, fail and part.
+/// \file How the ranks of a session join the job, fail and leave.
 
 #include "runtime/Communicators/ThreadWorld.h"
 #include "runtime/Core/Session.h"
@@ -80,7 +80,7 @@ absl::Status Session::prepareRank(Rank &rank) {
   TPRT_RETURN_IF_ERROR(rank.world->connect());
   TPRT_RETURN_IF_ERROR(compareProgram(*rank.world));
   if (!domain) {
-    // Each of them decides which code runs, and how its numbers are rounded.
+    // Both affect which code runs, and how its numbers are rounded.
     agreement.note("the backend", options.backend);
     agreement.note("tf32", options.allowTF32 ? "allowed" : "not allowed");
     TPRT_RETURN_IF_ERROR(agreement.compare(*rank.world));
@@ -90,8 +90,8 @@ absl::Status Session::prepareRank(Rank &rank) {
   return absl::OkStatus();
 }
 
-/// Which rank this process is, as its launcher says: the transport may not know
-/// yet, or no longer.
+/// Returns the rank of this process as its launcher reports it: the transport
+/// may not know it yet, or no longer.
 static std::string describeLaunched() {
   auto find = [](std::initializer_list<const char *> names) {
     for (const char *name : names)
@@ -108,7 +108,7 @@ static std::string describeLaunched() {
 }
 
 absl::Status Session::awaitTransport(absl::string_view doing) {
-  // A deadline of the transport's own, which says more, comes first.
+  // The transport's own deadline, whose error says more, should pass first.
   if (threads->wait(options.timeout + absl::Seconds(2)))
     return finishRanks();
   isStuck = true;
@@ -130,7 +130,8 @@ absl::Status Session::close() {
         ErrorCode::RunTimeout, "the run under way has not ended within ",
         absl::FormatDuration(options.timeout), " of being stopped");
   }
-  // Executors and worlds end on the thread that made them, as MPI wants it.
+  // Executors and worlds are destroyed on the threads that made them, as MPI
+  // requires.
   if (!isStuck) {
     startRanks([isFine = failure.ok()](Rank &rank) {
       rank.executor.reset();
@@ -153,7 +154,7 @@ absl::Status Session::close() {
   return failure;
 }
 
-/// Keeps what a thread that cannot be ended uses, until the process ends.
+/// Keeps what a thread that cannot be ended uses until the process ends.
 void Session::abandon() {
   struct Remains {
     std::shared_ptr<const Artifact> artifact;
@@ -162,7 +163,7 @@ void Session::abandon() {
     std::vector<Rank> ranks;
     std::unique_ptr<RankThreads> threads;
   };
-  // Reachable, and never destroyed.
+  // Stays reachable, and is never destroyed.
   static auto *kept = new std::vector<std::unique_ptr<Remains>>;
   static absl::Mutex mutex;
   absl::MutexLock lock(&mutex);
@@ -177,11 +178,13 @@ int Session::getNumThreads() const {
   return std::max(1, ranks.front().world->getCoresPerRank());
 }
 
-/// All ranks run this artifact, and there are as many as its mesh has devices.
+/// Checks that all ranks run this artifact, and that there are as many as its
+/// mesh has devices.
 absl::Status Session::compareProgram(World &world) const {
   absl::Status mesh;
   int64_t wanted = artifact->getNumDevices();
-  // Another MPI than the launcher's takes each process for a job of one.
+  // If the MPI library is not the launcher's, each process takes itself for a
+  // job of one.
   const char *told = std::getenv("PMI_SIZE");
   if (world.getSize() == 1 && told && std::atoi(told) > 1 &&
       options.transport == "mpi")
@@ -200,7 +203,8 @@ absl::Status Session::compareProgram(World &world) const {
                      wanted, " tp-run ...");
   std::string mine = absl::StrFormat("%016x", artifact->getHash());
   auto all = world.exchange(mine, "comparing programs");
-  // A rank that has left already found the same: all end with one exit code.
+  // If a rank has left, it found the same problem: all end with the same exit
+  // code.
   if (!all.ok())
     return mesh.ok() ? all.status() : mesh;
   for (size_t rank = 0; rank < all->size(); ++rank)
@@ -212,8 +216,9 @@ absl::Status Session::compareProgram(World &world) const {
   return mesh;
 }
 
-/// The outcome of a job that has ended. Of several failed ranks the one that
-/// did not merely hear of another's failure is the cause.
+/// Returns the outcome of a job that has ended. If several ranks failed, the
+/// cause is the error of the rank that did not merely hear of another's
+/// failure.
 absl::Status Session::finishRanks() {
   std::vector<absl::Status> errors = getRankErrors();
   if (!errors.empty() && failure.ok())
@@ -222,7 +227,7 @@ absl::Status Session::finishRanks() {
 }
 
 std::vector<absl::Status> Session::getRankErrors() const {
-  // A rank that is stuck may still write to its own.
+  // A stuck rank may still write to its own status.
   if (isStuck)
     return {failure};
   std::vector<absl::Status> errors;
@@ -254,7 +259,7 @@ void Session::leave(const absl::Status &status) {
       world->depart();
     }
   });
-  // The process ends next, so nothing is lost with a rank that hangs.
+  // The process ends next, so abandoning a rank that hangs loses nothing.
   isStuck = !threads->wait(absl::Seconds(5));
 }
 

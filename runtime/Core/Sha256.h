@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file SHA-256 (FIPS 180-4): names what may come from somebody who would like
-/// two things to have one name. For accidents alone, Hash.h is faster.
+/// \file SHA-256 (FIPS 180-4), for naming data that may be adversarial: someone
+/// may try to construct a collision. Where only accidental collisions matter,
+/// Hash.h is faster.
 
 #ifndef TPRT_CORE_SHA256_H
 #define TPRT_CORE_SHA256_H
@@ -18,9 +19,10 @@ namespace tprt {
 class Sha256 {
 public:
   void add(absl::string_view bytes);
-  /// Adds the length, too: two pieces are not one that reads the same.
+  /// Also adds the length, so that two pieces differ from one that has the same
+  /// bytes.
   void addPiece(absl::string_view bytes);
-  /// In hexadecimal. Once.
+  /// Returns the hash in hexadecimal. May be called only once.
   std::string finish();
 
 private:

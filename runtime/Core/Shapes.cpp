@@ -56,7 +56,7 @@ bool tprt::isWithoutOverlap(absl::Span<const int64_t> sizes,
       dims.emplace_back(strides[i], sizes[i]);
   }
   std::sort(dims.begin(), dims.end());
-  int64_t last = 0; // the greatest offset so far
+  int64_t last = 0; // the largest offset so far
   for (auto [stride, size] : dims) {
     absl::optional<int64_t> reach = checkedMultiply(size - 1, stride);
     if (reach)
@@ -76,7 +76,7 @@ tprt::factorReshape(absl::Span<const int64_t> from,
     return absl::nullopt;
   std::vector<ReshapeFactor> factors;
   size_t i = from.size(), j = to.size();
-  int64_t a = 1, b = 1; // what is left of dimensions i and j
+  int64_t a = 1, b = 1; // the remaining sizes of dimensions i and j
   while (true) {
     while (a == 1 && i > 0)
       a = from[--i];
@@ -106,7 +106,7 @@ std::vector<Box> tprt::splitInterval(int64_t begin, int64_t end,
   int64_t inner = 1;
   for (int64_t size : sizes.subspan(1))
     inner *= size;
-  // Puts rows [first, first + count) of the major dimension before each box of
+  // Prepends rows [first, first + count) of the major dimension to each box of
   // the others.
   auto add = [&](int64_t first, int64_t count, std::vector<Box> others) {
     for (Box &box : others) {

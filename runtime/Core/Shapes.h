@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Arithmetic on shapes: sizes that may overflow, reshapes as a list of
+/// \file Arithmetic on shapes: sizes that may overflow, reshapes as lists of
 /// common factors, and intervals of merged dimensions as boxes.
 
 #ifndef TPRT_CORE_SHAPES_H
@@ -15,7 +15,8 @@
 
 namespace tprt {
 
-/// a * b and a + b of numbers >= 0; none if that is more than int64_t holds.
+/// Returns a * b or a + b for numbers >= 0; none if the result does not fit
+/// int64_t.
 inline absl::optional<int64_t> checkedMultiply(int64_t a, int64_t b) {
   int64_t result;
   if (a < 0 || b < 0 || __builtin_mul_overflow(a, b, &result))
@@ -29,34 +30,37 @@ inline absl::optional<int64_t> checkedAdd(int64_t a, int64_t b) {
   return result;
 }
 
-/// The number of elements; none if a size is negative or the product overflows.
+/// Returns the number of elements; none if a size is negative or the product
+/// overflows.
 absl::optional<int64_t> getNumElements(absl::Span<const int64_t> shape);
 
-/// Row-major strides in elements.
+/// Returns row-major strides in elements.
 std::vector<int64_t> getStrides(absl::Span<const int64_t> shape);
 
-/// One more than the largest offset that indices below `sizes` reach with these
-/// strides; 0 for no element, none on overflow or a negative number.
+/// Returns one more than the largest offset that indices below `sizes` reach
+/// with these strides; 0 if there are no elements, none on overflow or if a
+/// number is negative.
 absl::optional<int64_t> getExtent(absl::Span<const int64_t> sizes,
                                   absl::Span<const int64_t> strides);
 
-/// Whether every element of a view has its own place in memory. Each stride
-/// must be greater than what all smaller ones reach together, as it is in every
-/// transposed, sliced or reshaped tensor, but not in a broadcast one.
+/// Returns true if every element of a view has its own place in memory. Each
+/// stride must be greater than what all smaller strides reach together, as it
+/// is in every transposed, sliced or reshaped tensor, but not in a broadcast
+/// one.
 bool isWithoutOverlap(absl::Span<const int64_t> sizes,
                       absl::Span<const int64_t> strides);
 
 /// A reshape that merges and splits dimensions, as the list of factors, major
-/// first, that both shapes are products of: [6, 4] -> [2, 12] has the factors
-/// 2, 3, 4, of which 2 and 3 make dim 0 before, 3 and 4 make dim 1 after.
+/// first, that make up both shapes: [6, 4] -> [2, 12] has the factors 2, 3, 4,
+/// where 2 and 3 make dim 0 before, and 3 and 4 make dim 1 after.
 struct ReshapeFactor {
   int64_t size;
   unsigned from; ///< The dimension it is part of before,
   unsigned to;   ///< and after.
 };
 
-/// None if the shapes differ in size or, like [4, 6] and [6, 4], have
-/// boundaries that do not nest.
+/// Factors a reshape; none if the shapes differ in size or, like [4, 6] and [6,
+/// 4], have boundaries that do not nest.
 absl::optional<std::vector<ReshapeFactor>>
 factorReshape(absl::Span<const int64_t> from, absl::Span<const int64_t> to);
 
@@ -66,9 +70,9 @@ struct Box {
   std::vector<int64_t> size;
 };
 
-/// The elements [begin, end) of the merged dimensions `sizes` as boxes, in
-/// order: at most two per dimension and one more. [1, 9) of 3 x 4 is row 0 from
-/// 1 on, row 1, and the first of row 2.
+/// Returns the elements [begin, end) of the merged dimensions `sizes` as boxes,
+/// in order: at most 2 per dimension, plus 1. [1, 9) of 3 x 4 is row 0 from
+/// column 1 on, row 1, and the first element of row 2.
 std::vector<Box> splitInterval(int64_t begin, int64_t end,
                                absl::Span<const int64_t> sizes);
 

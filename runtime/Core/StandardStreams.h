@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a program does about its standard descriptors before all else.
+/// \file Protects a program's standard descriptors, before anything else runs.
 
 #ifndef TPRT_CORE_STANDARDSTREAMS_H
 #define TPRT_CORE_STANDARDSTREAMS_H
@@ -10,9 +10,10 @@
 
 namespace tprt {
 
-/// Fills the places of standard descriptors that are closed, so that no file
-/// opened later takes one and is written to as if it were stdout. Reading and
-/// writing still fail, as /dev/null is opened the wrong way round.
+/// Opens /dev/null for standard descriptors that are closed, so that no file
+/// opened later takes the number of one and is written to as if it were stdout.
+/// Reading and writing still fail, as /dev/null is opened for the opposite
+/// direction.
 inline void occupyStandardStreams() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0)

@@ -11,7 +11,8 @@ class AccessCollector {
 public:
   explicit AccessCollector(const Artifact &artifact) : artifact(artifact) {}
 
-  /// Kernels are given bounds alone: where in them they go, their code knows.
+  /// For kernels only the bounds are known: their code decides what they access
+  /// in them.
   void add(const KernelCallRow &call) {
     absl::Span<const BufferRow> buffers =
         artifact.rows<BufferRow>(call.buffers);

@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which memory a step reads and writes: the one place that knows it for
-/// each kind of step. The verifier asks whether it stays inside its buffers,
-/// and whether it leaves alone what a collective under way needs (InFlight.h).
+/// \file Determines which memory a step reads and writes, for each kind of
+/// step. This is the only place that knows it. The verifier checks that these
+/// accesses stay inside their buffers, and that they leave alone what a
+/// collective under way needs (InFlight.h).
 
 #ifndef TPRT_CORE_STEPACCESSES_H
 #define TPRT_CORE_STEPACCESSES_H
@@ -17,7 +18,7 @@ namespace tprt {
 enum class AccessKind { Read, Write };
 
 /// The elements at sum i*strides of a buffer, for all indices i below `sizes`;
-/// strides in elements. A write may read as well.
+/// strides are in elements. A write may also read.
 struct StepAccess {
   using Numbers = absl::InlinedVector<int64_t, kMaxDims>;
 
@@ -30,9 +31,10 @@ struct StepAccess {
 
 using StepAccesses = absl::InlinedVector<StepAccess, 4>;
 
-/// Of a step whose row there is, with the rows that it refers to but for
-/// buffers. A control step reads its predicate; what it governs are steps of
-/// their own. Both halves of a collective have the same.
+/// Returns the accesses of a step. Its row, and the rows that this refers to,
+/// must be valid; buffers need not be. A control step reads its predicate; the
+/// steps it governs are separate. Both halves of a collective have the same
+/// accesses.
 StepAccesses getAccesses(const Artifact &artifact, const StepRow &step);
 
 } // namespace tprt

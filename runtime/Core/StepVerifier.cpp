@@ -26,7 +26,7 @@ public:
       : RowVerifier(artifact), entry(entry), places(getBundlePlaces(artifact)) {
   }
 
-  /// Checks steps [first, first + count), with what they govern.
+  /// Checks steps [first, first + count), with those that they govern.
   absl::Status verify(uint64_t first, uint64_t count, unsigned depth);
 
 private:
@@ -34,7 +34,7 @@ private:
   absl::Status verifyChoice(Range first, Range second) const;
   template <typename Row> absl::Status verifyRow(const StepRow &step) const;
 
-  /// That the row can be read, and says something there is.
+  /// Checks that the row can be read, and that everything it refers to exists.
   absl::Status verifyFields(const KernelCallRow &call) const;
   absl::Status verifyFields(const MatmulRow &matmul) const;
   absl::Status verifyFields(const CollectiveRow &row) const;
@@ -49,7 +49,7 @@ private:
   absl::Status verifyAccess(const StepAccess &access) const;
   int64_t getPositions(const BufferRow &buffer) const;
 
-  /// That operands, which are sound by now, fit each other.
+  /// Checks that operands, which are valid by now, fit each other.
   template <typename Row> absl::Status verifyOperands(const Row &) const {
     return absl::OkStatus();
   }
@@ -60,7 +60,7 @@ private:
   bool overlap(const BufferRow &a, const BufferRow &b) const;
 
   const EntryRow &entry;
-  const std::vector<BundlePlace> places; ///< Of inputs.
+  const std::vector<BundlePlace> places; ///< By input.
   /// The trips of the loops around the current step, by counter.
   absl::flat_hash_map<uint32_t, int64_t> activeLoops;
 };
@@ -130,9 +130,9 @@ absl::Status StepVerifier::verifyRow(const StepRow &step) const {
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// That both ways are steps that can be timed by themselves, and that outside
-/// the arena, where each may have memory that is nobody else's, they write the
-/// same bytes. What each writes is sound by now.
+/// Checks that both ways consist of steps that can be timed by themselves, and
+/// that outside the arena they write the same bytes. In the arena each may have
+/// memory of its own. The buffers of both are valid by now.
 absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
   using Written = std::tuple<Space, uint32_t, uint64_t, uint64_t, int64_t,
                              uint32_t, uint32_t>;
@@ -167,8 +167,9 @@ absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
 // Operands
 //===----------------------------------------------------------------------===//
 
-/// The buffer stays inside its storage on every trip of the loop around it,
-/// elements are aligned, and only what may be written is.
+/// Checks that the buffer stays inside its storage on every trip of the loop
+/// around it, that elements are aligned, and that a written buffer may be
+/// written.
 absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
                                         uint64_t elementSize,
                                         AccessKind kind) const {
@@ -221,7 +222,7 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   if (buffer.offset > INT64_MAX || buffer.size > INT64_MAX)
     return fail("a buffer leaves its storage of ", storage, " bytes");
   auto offset = static_cast<int64_t>(buffer.offset);
-  absl::optional<int64_t> distance = 0; // there and back
+  absl::optional<int64_t> distance = 0; // to the last position
   if (buffer.counter != kNone && activeLoops.count(buffer.counter) == 0)
     return fail("a buffer moves with a loop that is not around it");
   if (buffer.place != kNone &&
@@ -243,8 +244,9 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   return absl::OkStatus();
 }
 
-/// The number of positions that the buffer takes, each one step after the last:
-/// one for each iteration of its loop, or for each place along its axes.
+/// Returns the number of positions that the buffer takes, each one step after
+/// the previous: one for each iteration of its loop, or for each place along
+/// its axes.
 int64_t StepVerifier::getPositions(const BufferRow &buffer) const {
   if (buffer.place != kNone)
     return artifact.getGroupSize(artifact.rows<PlaceRow>()[buffer.place].axes);
@@ -265,18 +267,18 @@ absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
     bytes = checkedMultiply(*bytes, getSize(access.dtype));
   if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
     return fail("strides leave a buffer of ", buffer.size, " bytes");
-  // This also bounds the elements: there is memory for each.
+  // This also bounds the number of elements: each has its own memory.
   if (access.kind == AccessKind::Write &&
       !isWithoutOverlap(access.sizes, access.strides))
     return fail("a step writes elements that share memory");
   return absl::OkStatus();
 }
 
-/// Whether two buffers of the current entry may share bytes.
+/// Returns true if two buffers of the current entry may share bytes.
 bool StepVerifier::overlap(const BufferRow &a, const BufferRow &b) const {
   if (a.space != b.space || a.index != b.index)
     return false;
-  // Buffers that move are taken as all they sweep over.
+  // A buffer that moves counts as the whole range that it sweeps over.
   auto getRange = [&](const BufferRow &buffer) {
     int64_t moved = buffer.step * (getPositions(buffer) - 1);
     auto begin = static_cast<int64_t>(buffer.offset);
@@ -311,7 +313,7 @@ absl::Status StepVerifier::verifyFields(const KernelCallRow &call) const {
   return absl::OkStatus();
 }
 absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
-  // No matrix library takes a matrix whose rows or columns share elements.
+  // No matrix library accepts a matrix whose rows or columns share elements.
   auto isMatrix = [](const MatmulOperand &operand, int64_t rows,
                      int64_t columns) {
     const int64_t *strides = operand.strides + kMaxBatch;
@@ -323,7 +325,8 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
                        matmul.batch[1], matmul.batch[2]})
     if (size < 1)
       return fail("a matmul with a dimension of ", size);
-  // A may be brought into another order as a whole, in f32.
+  // A may be repacked into another order as a whole, in f32, so that its size
+  // must not overflow.
   int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
                       matmul.m,        matmul.k,        getSize(DType::F32)};
   if (!getNumElements(packed))

@@ -2,9 +2,9 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Checks the steps of an entry whose inputs, outputs and arena are
-/// sound: their rows are whole, what they read and write stays inside its
-/// buffer on every trip of every loop, nothing writes to constants, and loops
-/// nest.
+/// valid: that their rows are complete, that what they read and write stays
+/// inside its buffer on every trip of every loop, that nothing writes to
+/// constants, and that loops nest.
 
 #ifndef TPRT_CORE_STEPVERIFIER_H
 #define TPRT_CORE_STEPVERIFIER_H

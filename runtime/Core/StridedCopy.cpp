@@ -17,14 +17,14 @@ struct Dim {
 };
 using Dims = absl::InlinedVector<Dim, 8>;
 
-/// A square of this side of both views stays in the first-level cache, however
-/// far apart the rows are.
+/// A square with this side, in both views, stays in the first-level cache,
+/// however far apart the rows are.
 constexpr int64_t kTile = 32;
 
 } // namespace
 
-/// The dimensions without those of size 1, largest destination stride first,
-/// neighbours that continue each other in both views made one.
+/// Returns the dimensions without those of size 1, with the largest destination
+/// stride first. Neighbours that continue each other in both views are merged.
 static Dims normalise(absl::Span<const int64_t> sizes,
                       absl::Span<const int64_t> to,
                       absl::Span<const int64_t> from) {
@@ -64,7 +64,7 @@ template <typename To, typename From> static To convert(From value) {
     return To(static_cast<float>(value));
 }
 
-/// Element `index`. What a file holds lies at any byte.
+/// Loads element `index`. The contents of a file may be unaligned.
 template <typename T> static T load(const char *from, int64_t index) {
   T value;
   std::memcpy(&value, from + index * static_cast<int64_t>(sizeof(T)),
@@ -99,8 +99,8 @@ static void copyPlane(To *to, const char *from, Dim rows, Dim columns) {
 
 template <typename To, typename From>
 static void copyTyped(char *to, const char *from, Dims dims) {
-  // The plane is the dimension that is contiguous in the destination and, of
-  // the others, the one with the smallest source stride.
+  // The plane consists of the dimension that is contiguous in the destination
+  // and, of the others, the one with the smallest source stride.
   Dim columns{1, 1, 1}, rows{1, 1, 1};
   if (!dims.empty()) {
     columns = dims.back();
@@ -144,7 +144,8 @@ static void copyFromFloat(DType fromType, char *to, const char *from,
   }
 }
 
-/// Calls body with a value of the unsigned integer of that many bytes.
+/// Calls body with a value of the unsigned integer type that has this many
+/// bytes.
 template <typename Body> static void withInteger(int64_t size, Body body) {
   switch (size) {
   case 1:

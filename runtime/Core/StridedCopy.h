@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Copies between strided views, converting element types on the way: the
-/// copy step, the slices of weights, and the blocks of inputs and outputs.
+/// \file Copies between strided views, converting element types on the way.
+/// Used for the copy step, the slices of weights, and the blocks of inputs and
+/// outputs.
 
 #ifndef TPRT_CORE_STRIDEDCOPY_H
 #define TPRT_CORE_STRIDEDCOPY_H
@@ -13,12 +14,13 @@
 
 namespace tprt {
 
-/// Whether copyStrided can turn elements of one type into the other: equal
-/// types, and f64, f32, bf16 and f16 among each other.
+/// Returns true if copyStrided can convert elements of one type to the other:
+/// equal types, and f64, f32, bf16 and f16 among each other.
 bool canConvert(DType from, DType to);
 
-/// to[sum i*toStrides] = from[sum i*fromStrides] for all indices below `sizes`;
-/// strides in elements, views disjoint. Needs canConvert(fromType, toType).
+/// Sets to[sum i*toStrides] = from[sum i*fromStrides] for all indices below
+/// `sizes`. Strides are in elements, and the views must be disjoint. Requires
+/// canConvert(fromType, toType).
 void copyStrided(DType toType, char *to, absl::Span<const int64_t> toStrides,
                  DType fromType, const char *from,
                  absl::Span<const int64_t> fromStrides,

@@ -22,13 +22,13 @@ absl::StatusOr<Thread> Thread::start(std::function<void()> body) {
   };
   std::unique_ptr<pthread_t, Join> thread(new pthread_t);
   if (int error = ::pthread_create(thread.get(), nullptr, run, owned.get())) {
-    delete thread.release(); // there is nothing to wait for
+    delete thread.release(); // the thread has not started
     return makeError(ErrorCode::LimitReached,
                      "cannot start a thread: ", std::strerror(error),
                      "; use fewer ranks or --threads=1, or raise the limits "
                      "(ulimit -u, ulimit -v)");
   }
-  owned.release(); // the thread's now
+  owned.release(); // now owned by the thread
   return Thread(std::move(thread));
 }
 
@@ -43,7 +43,7 @@ void Thread::Join::operator()(pthread_t *thread) const {
 }
 
 absl::Status tprt::checkThreads(int count) {
-  absl::Notification done; // they are there at the same time
+  absl::Notification done; // keeps all threads alive until then
   std::vector<Thread> threads;
   absl::Status status;
   for (int i = 0; i < count && status.ok(); ++i) {

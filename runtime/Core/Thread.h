@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A thread that can fail to start: std::thread would throw.
+/// \file A thread whose failure to start is returned as an error; std::thread
+/// would throw.
 
 #ifndef TPRT_CORE_THREAD_H
 #define TPRT_CORE_THREAD_H
@@ -16,14 +17,14 @@ namespace tprt {
 
 class Thread {
 public:
-  /// LimitReached if there can be no further thread.
+  /// LimitReached if no further thread can be started.
   static absl::StatusOr<Thread> start(std::function<void()> body);
 
   Thread(Thread &&) = default;
   Thread &operator=(Thread &&) = default;
-  /// Waits for its end.
+  /// Waits for the thread to end.
   ~Thread() = default;
-  /// Lets it go on by itself.
+  /// Lets the thread go on by itself.
   void detach() &&;
 
 private:
@@ -36,7 +37,7 @@ private:
   std::unique_ptr<pthread_t, Join> thread;
 };
 
-/// Whether this process can start so many threads now.
+/// Returns an error if this process cannot start this many threads now.
 absl::Status checkThreads(int count);
 
 } // namespace tprt

@@ -17,14 +17,14 @@ using namespace tprt;
 
 namespace {
 
-/// A dimension of a tensor as its factors in another layout, with the stride of
-/// each there.
+/// A dimension of a tensor, as its factors in another layout and the stride of
+/// each factor in that layout.
 struct Factored {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
 };
 
-/// The elements [begin, end) of each dimension that a rank holds.
+/// The elements [begin, end) that a rank holds of a dimension.
 struct Interval {
   int64_t begin, end;
 };
@@ -43,7 +43,7 @@ static std::vector<Interval> getBlock(const Artifact &artifact, Range dims,
 }
 
 /// Calls body(blockOffset, blockStrides, otherOffset, otherStrides, sizes), all
-/// in elements, for boxes that together make the block.
+/// in elements, for boxes that together make up the block.
 template <typename Body>
 static void forEachBox(absl::Span<const Interval> block,
                        absl::Span<const int64_t> blockStrides,
@@ -52,7 +52,7 @@ static void forEachBox(absl::Span<const Interval> block,
   for (size_t i = 0; i < dims.size(); ++i) {
     boxes.push_back(splitInterval(block[i].begin, block[i].end, dims[i].sizes));
     if (boxes.back().empty())
-      return; // a rank of padding alone
+      return; // the rank holds only padding
   }
   std::vector<size_t> choice(dims.size());
   while (true) {
@@ -79,7 +79,8 @@ static void forEachBox(absl::Span<const Interval> block,
   }
 }
 
-/// The dimensions of a dense row-major tensor, each its only factor.
+/// Returns the dimensions of a dense row-major tensor, each of which is its
+/// only factor.
 static std::vector<Factored> getDense(absl::Span<const int64_t> shape) {
   std::vector<int64_t> strides = getStrides(shape);
   std::vector<Factored> dims(shape.size());
@@ -97,13 +98,14 @@ static void forEachDenseBox(const Artifact &artifact, Range dims, int64_t rank,
              getDense(artifact.getGlobalShape(dims)), body);
 }
 
-/// As many bytes of a stored tensor are held at once.
+/// This many bytes of a stored tensor are held at once.
 static constexpr int64_t kBuffer = 1 << 20;
-/// Up to as many are read for the sake of a few of them.
+/// Up to this many bytes are read at once even if few of them are needed.
 static constexpr int64_t kSmallRead = 1 << 14;
 
-/// Copies a box of a stored tensor, from element `offset` on, to a block. What
-/// the buffer does not hold, or what would be read for little of it, is halved.
+/// Copies a box of a stored tensor, from element `offset` on, to a block. A box
+/// that the buffer cannot hold, or for which too many unneeded bytes would be
+/// read, is halved.
 static absl::Status readBox(const TensorReader &tensor, int64_t offset,
                             absl::Span<const int64_t> storedStrides,
                             DType dtype, char *block,
@@ -154,7 +156,7 @@ static absl::Status checkStored(absl::string_view name,
 
 namespace {
 
-/// Where a stored tensor has the elements of an input, or of a part of one.
+/// Where a stored tensor holds the elements of an input, or of a part of one.
 struct StoredPart {
   int64_t base; ///< Of the first element.
   std::vector<Factored> dims;
@@ -176,8 +178,8 @@ static StoredPart locate(const Artifact &artifact, const SourceRow &source,
                               viewStrides[from]);
   }
   std::vector<ReshapeFactor> factors = *factorReshape(permuted, shape);
-  // From the minor end, so that a factor's stride is that of its dimension
-  // times the factors already seen of it.
+  // Goes from the minor end, so that a factor's stride is its dimension's
+  // stride times the factors of that dimension seen so far.
   for (size_t i = factors.size(); i-- > 0;) {
     const ReshapeFactor &factor = factors[i];
     part.dims[factor.to].sizes.push_back(factor.size);
@@ -210,7 +212,8 @@ absl::Status tprt::loadSources(const Artifact &artifact, const InputRow &input,
   int64_t size = getSize(input.dtype), begin = 0;
   absl::Status status;
   for (size_t i = 0; i < sources.size() && status.ok(); ++i) {
-    // What the block has of this part, counted from where the part begins.
+    // The elements of this part that the block has, counted from the start of
+    // the part.
     std::vector<Interval> own = whole;
     char *to = block;
     if (sources.size() > 1) {
@@ -322,10 +325,10 @@ void tprt::gatherBlock(const Artifact &artifact, Range dims, DType dtype,
                   });
 }
 
-/// Calls body with what makes an element of 64 random bits.
+/// Calls body with a function that makes an element from 64 random bits.
 template <typename Body>
 static void withRandom(DType dtype, float scale, Body body) {
-  // 24 bits make a float in [-1, 1) exactly.
+  // 24 bits give a float in [-1, 1) exactly.
   auto makeFloat = [scale](uint64_t random) {
     return (static_cast<float>(random >> 40) * 0x1p-23f - 1.0f) * scale;
   };
@@ -358,7 +361,7 @@ static void withRandom(DType dtype, float scale, Body body) {
   }
 }
 
-/// Calls body(begin, end) for parts of [0, count), on that many threads.
+/// Calls body(begin, end) for parts of [0, count), on `parts` threads.
 template <typename Body>
 static void forParts(int64_t count, int64_t parts, Body body) {
   std::vector<Thread> threads;
@@ -367,7 +370,7 @@ static void forParts(int64_t count, int64_t parts, Body body) {
     int64_t end = count * (part + 1) / parts;
     auto thread = Thread::start([=] { body(begun, end); });
     if (!thread.ok())
-      break; // this one does what is left
+      break; // this thread does the rest
     threads.push_back(*std::move(thread));
     begun = end;
   }
@@ -382,8 +385,8 @@ std::vector<BlockRows> tprt::getBlockRows(const Artifact &artifact, Range dims,
       artifact, dims, rank,
       [&](int64_t block, absl::Span<const int64_t> strides, int64_t whole,
           absl::Span<const int64_t> wholes, absl::Span<const int64_t> sizes) {
-        // Dimensions that follow each other in both are one; from the minor
-        // end.
+        // Dimensions that are contiguous with each other in both are merged;
+        // from the minor end.
         struct Dim {
           int64_t size, stride, whole;
         };
@@ -434,7 +437,7 @@ void tprt::fillRandom(const BlockRows &rows, DType dtype, uint64_t seed,
         begin += count;
       }
     };
-    // A thread is not worth starting for less.
+    // Below this size, starting a thread is not worthwhile.
     constexpr int64_t smallest = 1 << 16;
     int64_t count = rows.rows * rows.columns;
     forParts(count, std::clamp<int64_t>(count / smallest, 1, threads),

@@ -4,8 +4,8 @@
 /// \file From whole tensors to the block a rank holds, and back.
 ///
 /// A tensor of the program is distributed in flat blocks (ArtifactFormat.h). On
-/// a mesh of model=2, a dimension of 5 gives rank 0 elements 0..2 and rank 1
-/// elements 3..4 and one of padding, which is zero.
+/// a mesh of model=2, a dimension of 5 gives rank 0 elements 0..2, and rank 1
+/// elements 3..4 and one element of padding, which is zero.
 
 #ifndef TPRT_CORE_WEIGHTS_H
 #define TPRT_CORE_WEIGHTS_H
@@ -18,54 +18,55 @@
 namespace tprt {
 
 /// Fills the rank's block of an input from stored tensors, one for each of its
-/// sources, as SourceRow says: hardly more than the bytes of that block are
-/// read. The type is converted between floats; shapes must be those the program
-/// was compiled for.
+/// sources, as SourceRow says. Little more than the bytes of that block is
+/// read. Float types are converted to each other; shapes must be those that the
+/// program was compiled for.
 absl::Status loadSources(const Artifact &artifact, const InputRow &input,
                          int64_t rank, absl::Span<const TensorReader> tensors,
                          char *block);
 
-/// The same of an input that has no source: the tensor is the whole input.
+/// The same for an input that has no source: the tensor is the whole input.
 absl::Status loadWhole(const Artifact &artifact, const InputRow &input,
                        int64_t rank, const TensorReader &tensor, char *block);
 
-/// The bytes of a stored tensor that is being put together.
+/// The bytes of a stored tensor that is being assembled.
 struct StoredBytes {
   DType dtype;
   char *data;
 };
 
-/// The way back: puts the whole value of an input where its sources say, of
-/// which each has a tensor.
+/// The inverse of loadSources: writes the whole value of an input to where its
+/// sources say, into one tensor for each source.
 void storeSources(const Artifact &artifact, const InputRow &input,
                   const char *whole, absl::Span<const StoredBytes> tensors);
 
-/// Cuts the rank's block out of a whole tensor of the same type.
+/// Copies the rank's block out of a whole tensor of the same type.
 void scatterBlock(const Artifact &artifact, Range dims, DType dtype,
                   int64_t rank, const char *whole, char *block);
 
-/// Puts the rank's block, less its padding, into the whole tensor.
+/// Copies the rank's block, without its padding, into the whole tensor.
 void gatherBlock(const Artifact &artifact, Range dims, DType dtype,
                  int64_t rank, const char *block, char *whole);
 
-/// Rows of a rank's block: element j of row i lies at block + i * blockStride +
-/// j, and is the one at whole + i * wholeStride + j of the whole tensor.
+/// Rows of a rank's block: element j of row i is at block + i * blockStride + j
+/// of the block, and at whole + i * wholeStride + j of the whole tensor.
 struct BlockRows {
   int64_t rows, columns;
   int64_t block, blockStride;
   int64_t whole, wholeStride;
 };
 
-/// The rank's block, less its padding, in as few of these as can be.
+/// Describes the rank's block, without its padding, with as few BlockRows as
+/// possible.
 std::vector<BlockRows> getBlockRows(const Artifact &artifact, Range dims,
                                     int64_t rank);
 
 /// Fills the rank's block with numbers that depend only on the seed and on the
-/// place in the whole tensor, so that every way to cut it holds the same one.
-/// Floats lie in (-scale, scale), integers are 0 .. 7.
+/// position in the whole tensor, so that every way to split the tensor gives
+/// the same numbers. Floats are in (-scale, scale), integers are 0 .. 7.
 void fillRandom(const Artifact &artifact, Range dims, DType dtype, int64_t rank,
                 uint64_t seed, float scale, int threads, char *block);
-/// The same for some rows of a block, the rest of which stays.
+/// The same for some rows of a block; the rest of the block stays unchanged.
 void fillRandom(const BlockRows &rows, DType dtype, uint64_t seed, float scale,
                 int threads, char *block);
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Bytes to a descriptor, all of them.
+/// \file Writes all of some bytes to a descriptor.
 
 #ifndef TPRT_CORE_WRITEALL_H
 #define TPRT_CORE_WRITEALL_H
@@ -13,8 +13,8 @@
 
 namespace tprt {
 
-/// Writes on where a call wrote a part or was interrupted. False, with errno
-/// set, if it cannot.
+/// Continues when a call writes only a part or is interrupted. Returns false,
+/// with errno set, on failure.
 inline bool writeAll(int descriptor, absl::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());

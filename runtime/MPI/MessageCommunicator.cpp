@@ -1,15 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Collectives made of messages between pairs, for three reasons: the
+/// \file Collectives made of messages between pairs, for three reasons. The
 /// reduction happens here, in rank order, with the same bits as between
-/// threads; a rank that does not come is known by name; and nothing blocks, so
-/// that a deadline, a failed peer and the launcher's SIGTERM are seen while
+/// threads. A rank that does not come is known by name. And nothing blocks, so
+/// that a deadline, a failed peer and the launcher's SIGTERM are noticed while
 /// waiting. An all-reduce moves 2(g-1)/g of its payload, as a ring does.
 ///
 /// Each message of a collective is preceded by the number of the collective and
-/// a digest of what the run depends on, so that ranks which have lost step, or
-/// were given something else, find out at once. A communicator is a tag: the
+/// a digest of what the run depends on, so that ranks which are out of step, or
+/// were given different values, find out at once. A communicator is a tag: the
 /// messages of a pair stay in order, and all ranks run the same step table.
 
 #include "runtime/Communicators/Reduce.h"
@@ -44,7 +44,7 @@ private:
     CollectiveCall call;
     CollectiveHeader header;
     std::vector<CollectiveHeader> theirHeaders; ///< By position.
-    std::vector<char> scratch; ///< Others' parts of a reduction.
+    std::vector<char> scratch; ///< Other ranks' parts of a reduction.
     Messages messages;
   };
 
@@ -55,7 +55,7 @@ private:
   void receive(Running &running, int64_t peer, char *data, int64_t bytes) {
     running.messages.receive(world.getComm(), group[peer], tag, data, bytes);
   }
-  /// Elements [begin(p), begin(p+1)) of a reduction are position p's to reduce.
+  /// Position p reduces elements [begin(p), begin(p+1)).
   int64_t getBegin(const CollectiveRow &row, int64_t peer) const {
     return row.kind == CollectiveKind::AllReduce ? row.count * peer / getSize()
                                                  : row.count * peer;
@@ -127,7 +127,7 @@ absl::Status MessageCommunicator::start(uint32_t index,
   return absl::OkStatus();
 }
 
-/// Each position gets everybody's elements of its part.
+/// Each position receives all ranks' elements of its part.
 void MessageCommunicator::startReduction(Running &now) {
   const CollectiveRow &row = *now.call.row;
   int64_t size = tprt::getSize(row.dtype);
@@ -157,7 +157,7 @@ void MessageCommunicator::reduce(Running &now) {
                 now.call.destination + (keepsPlace ? begin * size : 0));
 }
 
-/// Waits for the messages and compares what came before them.
+/// Waits for the messages and compares the headers that preceded them.
 absl::Status MessageCommunicator::wait(Running &now) {
   absl::Status status =
       world.wait(now.messages, [&] { return describe(now.call); });
@@ -173,7 +173,7 @@ absl::Status MessageCommunicator::finish(uint32_t index) {
   running.erase(index);
   absl::Status status = wait(*now);
   if (!status.ok()) {
-    // MPI may still write into the messages' memory: it is given up.
+    // MPI may still write into the messages' memory, so it is never freed.
     now.release();
     return status;
   }

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Messages of MPI that are under way.
+/// \file MPI messages that are under way.
 
 #ifndef TPRT_MPI_MESSAGES_H
 #define TPRT_MPI_MESSAGES_H
@@ -15,14 +15,15 @@
 
 namespace tprt {
 
-/// Transport, with MPI's text, unless the call succeeded.
+/// Transport error, with MPI's text, unless the call succeeded.
 absl::Status checkMpi(int result, absl::string_view what);
 
-/// Messages under way, and whom those yet to be received come from.
+/// Messages under way, and the ranks from which messages are still to be
+/// received.
 struct Messages {
   std::vector<MPI_Request> requests;
   std::vector<int> senders; ///< -1 for a message of ours.
-  int result = MPI_SUCCESS; ///< Of the first that could not be begun.
+  int result = MPI_SUCCESS; ///< Of the first that could not be started.
 
   void send(MPI_Comm comm, int to, int tag, const char *data, int64_t bytes) {
     for (int64_t at = 0; at == 0 || at < bytes; at += kPiece)
@@ -36,7 +37,7 @@ struct Messages {
   }
 
 private:
-  /// MPI counts in int: larger messages go in pieces of this many bytes.
+  /// MPI counts in int: larger messages are sent in pieces of this many bytes.
   static constexpr int64_t kPiece = int64_t{1} << 30;
 
   static int getPiece(int64_t bytes, int64_t at) {
@@ -50,7 +51,7 @@ private:
     senders.push_back(sender);
     if (code == MPI_SUCCESS)
       return;
-    // What a failed call leaves in its request is not defined.
+    // After a failed call, its request is undefined.
     requests.back() = MPI_REQUEST_NULL;
     if (result == MPI_SUCCESS)
       result = code;

@@ -3,14 +3,14 @@
 
 /// \file Ranks that are processes which mpirun started, on one host or several.
 ///
-/// A group whose ranks are all on one host meets in memory that they share,
-/// see SharedCommunicator.h; any other sends messages, see
+/// A group whose ranks are all on one host uses memory that they share, see
+/// SharedCommunicator.h; any other group sends messages, see
 /// MessageCommunicator.cpp.
 ///
-/// MPI_Init and MPI_Finalize wait for all ranks and know no deadline: each is
-/// in a call of its own, and whoever makes that call watches the time.
-/// Everything else of MPI that is used here returns at once. Threads take turns
-/// at calling MPI (World::enter), so MPI_THREAD_SERIALIZED is asked for.
+/// MPI_Init and MPI_Finalize wait for all ranks and have no deadline: each is
+/// in a function of its own, whose caller watches the time. Every other MPI
+/// call here returns at once. Threads take turns at calling MPI (World::enter),
+/// so MPI_THREAD_SERIALIZED is asked for.
 
 #include "runtime/MPI/MpiWorld.h"
 
@@ -36,10 +36,10 @@ constexpr int kDepartureTag = 2;
 constexpr int kLifeTag = 3;
 constexpr int kFirstGroupTag = 4;
 constexpr char kLifeSign = 1;
-/// Between steps, MPI is asked for failures this often.
+/// Between steps, how often MPI is asked for failures.
 constexpr absl::Duration kLookEvery = absl::Milliseconds(1);
 
-/// Set when the launcher ends the job, which it does when a rank has died.
+/// Set when the launcher ends the job, as it does when a rank has died.
 volatile std::sig_atomic_t wasTerminated = 0;
 void onTerminate(int) { wasTerminated = 1; }
 
@@ -48,8 +48,8 @@ void onTerminate(int) { wasTerminated = 1; }
 absl::Status tprt::checkMpi(int result, absl::string_view what) {
   if (result == MPI_SUCCESS)
     return absl::OkStatus();
-  // Before MPI has begun and after it has ended, asking for the text would end
-  // the process.
+  // Before MPI has been initialized and after it has been finalized, asking for
+  // the text would end the process.
   int hasBegun = 0, hasEnded = 0;
   MPI_Initialized(&hasBegun);
   MPI_Finalized(&hasEnded);
@@ -61,15 +61,16 @@ absl::Status tprt::checkMpi(int result, absl::string_view what) {
   return makeError(ErrorCode::Transport, "MPI: ", what, ": ", text);
 }
 
-/// With nobody missing, finalizing takes no longer than its own messages.
+/// Once all ranks have come here, finalizing takes no longer than its own
+/// messages.
 absl::Status MpiWorld::part() {
   if (!owned)
     return absl::OkStatus();
   return exchange("", "ending the job").status();
 }
 
-/// After a failure nobody calls this, as the others may never come to theirs:
-/// leaving without it makes the launcher end them.
+/// Not called after a failure, as other ranks may never call it: leaving
+/// without it makes the launcher end them.
 absl::Status MpiWorld::finalize() {
   if (failureRequest != MPI_REQUEST_NULL) {
     TPRT_RETURN_IF_ERROR(checkMpi(MPI_Cancel(&failureRequest), "cancelling"));
@@ -84,7 +85,7 @@ absl::Status MpiWorld::finalize() {
 absl::Status MpiWorld::connect() {
   TPRT_RETURN_IF_ERROR(checkMpi(
       MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "joining"));
-  // Our own messages shall not meet the embedding program's.
+  // Our messages must not mix with those of an embedding program.
   Messages messages;
   messages.requests.emplace_back();
   messages.senders.push_back(-1);
@@ -100,7 +101,7 @@ absl::Status MpiWorld::connect() {
   return meetHosts();
 }
 
-/// An embedding program may have started MPI with less.
+/// An embedding program may have initialized MPI with a lower thread level.
 absl::Status MpiWorld::allowThreads() {
   int provided = 0;
   TPRT_RETURN_IF_ERROR(checkMpi(MPI_Query_thread(&provided), "threads"));
@@ -112,7 +113,8 @@ absl::Status MpiWorld::allowThreads() {
                    "MPI_Init_thread with MPI_THREAD_SERIALIZED");
 }
 
-/// Ranks of one host may be bound to cores of their own or share them.
+/// Finds out whether ranks of one host are bound to cores of their own or share
+/// them.
 absl::Status MpiWorld::meetHosts() {
   char host[MPI_MAX_PROCESSOR_NAME] = {};
   int length = 0;
@@ -164,7 +166,8 @@ absl::Status MpiWorld::compare(CollectiveHeader ours, CollectiveHeader theirs,
 
 absl::StatusOr<std::unique_ptr<Communicator>>
 MpiWorld::split(const std::vector<int> &group) {
-  // A number for every split, as the ranks of a group may have been in others.
+  // Every split takes a new tag, as the ranks of a group may also be in other
+  // groups.
   int tag = kFirstGroupTag + splits++;
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> shared,
                         makeSharedCommunicator(*this, group));
@@ -180,7 +183,7 @@ void MpiWorld::fail(const absl::Status &cause) {
       failure = cause;
   }
   if (std::this_thread::get_id() == thread)
-    tellFailure(); // else the thread that may does at its next check
+    tellFailure(); // otherwise the thread that may use MPI does
 }
 
 /// Sends the failure to all others, unless it came from one of them.
@@ -202,7 +205,8 @@ void MpiWorld::tellFailure() {
   finishWithin(messages, absl::Milliseconds(500));
 }
 
-/// Gives messages a moment; whoever cannot listen is ended by the launcher.
+/// Gives messages a moment. If a peer cannot receive them, the launcher ends
+/// it.
 void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
   for (absl::Time end = absl::Now() + time;
        absl::Now() < end && !wasTerminated;) {
@@ -211,7 +215,7 @@ void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
         MPI_Testall(static_cast<int>(messages.requests.size()),
                     messages.requests.data(), &done, MPI_STATUSES_IGNORE);
     if (done || result != MPI_SUCCESS)
-      break; // a peer that cannot be told is ended by the launcher, too
+      break; // the launcher ends a peer that cannot be told
     absl::SleepFor(absl::Microseconds(100));
   }
 }
@@ -267,7 +271,7 @@ absl::Status MpiWorld::findFailure() {
   }
   if (!wasTerminated)
     return absl::OkStatus();
-  // A rank that failed in good order has said so before the launcher acted.
+  // A rank that failed cleanly told the others before the launcher acted.
   for (absl::Time end = absl::Now() + absl::Milliseconds(200);
        absl::Now() < end; sched_yield())
     TPRT_RETURN_IF_ERROR(receiveFailure());
@@ -276,14 +280,14 @@ absl::Status MpiWorld::findFailure() {
                    "died; its message tells which");
 }
 
-/// Sleeps, the longer the more it has waited. Only after a while: nothing wakes
-/// a sleeper when its message comes, and that costs more than yields, even
-/// where there are more ranks than cores.
+/// Sleeps, longer the more it has waited. It is called only after a while:
+/// nothing wakes a sleeping rank when its message comes, which costs more than
+/// yielding, even if there are more ranks than cores.
 static void rest(absl::Duration waited) {
   absl::SleepFor(std::min(waited / 8, absl::Milliseconds(1)));
 }
 
-/// Whose messages have not come.
+/// Returns the ranks whose messages have not come.
 static absl::StatusOr<std::vector<int>>
 getMissingSenders(const Messages &messages) {
   std::vector<int> missing;
@@ -319,8 +323,9 @@ absl::Status MpiWorld::wait(Messages &messages,
       return absl::OkStatus();
     if (look < kFastLooks && look % 64 != 0)
       continue;
-    // A slow wait gives up the core for who knows how long: it looks every
-    // time, as the launcher gives a rank that it ends no more than a second.
+    // In a slow wait the core may be given up for any length of time, so this
+    // checks in every round: the launcher gives a rank no more than a second
+    // before it kills it.
     TPRT_RETURN_IF_ERROR(peers.check());
     if (look < kFastLooks)
       continue;
@@ -359,7 +364,7 @@ absl::Status PeerWait::checkMissing() {
 }
 
 void MpiWorld::showLife() {
-  // Once or twice within the time that others wait.
+  // A few times within the timeout of the ranks that wait.
   if (absl::Now() < lastLife + timeout / 3)
     return;
   lastLife = absl::Now();
@@ -368,7 +373,8 @@ void MpiWorld::showLife() {
       lifeSigns.send(comm, peer, kLifeTag, &kLifeSign, 1);
 }
 
-/// Takes what has come since the last time; whether any is of these ranks.
+/// Receives all signs of life that have arrived since the last call. Returns
+/// true if any came from these ranks.
 absl::StatusOr<bool>
 MpiWorld::receiveSignsOfLife(const std::vector<int> &ranks) {
   for (bool isAlive = false;;) {
@@ -392,9 +398,9 @@ MpiWorld::receiveSignsOfLife(const std::vector<int> &ranks) {
 struct tprt::Exchange {
   struct Header {
     int64_t size;
-    char what[56]; ///< Begins as the occasion is called; ends with a zero.
+    char what[56]; ///< Starts with the occasion's name; zero-terminated.
   };
-  std::vector<Header> headers; ///< By rank, as the bytes.
+  std::vector<Header> headers; ///< By rank, as are the bytes.
   std::vector<std::string> all;
   Messages messages;
 };
@@ -405,7 +411,7 @@ MpiWorld::exchange(absl::string_view mine, absl::string_view what) {
   absl::Status status = exchange(*now, mine, what);
   if (status.ok())
     return std::move(now->all);
-  // MPI may still write into it: it is given up.
+  // MPI may still write into this memory, so it is never freed.
   now.release();
   return status;
 }
@@ -460,7 +466,7 @@ createWorld(absl::Duration timeout) {
     TPRT_RETURN_IF_ERROR(checkMpi(
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
         "init"));
-    // Only where nobody else cares for the signal.
+    // Only if nobody else handles the signal.
     struct sigaction now = {};
     if (sigaction(SIGTERM, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
       struct sigaction ours = {};

@@ -2,8 +2,9 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file One rank's place among processes that mpirun started, and what its
-/// communicators need of it: the messages' communicator, and a wait that knows
-/// a deadline, failures of others and their signs of life.
+/// communicators need of it: the MPI communicator for messages, and a wait that
+/// takes into account a deadline, failures of other ranks and their signs of
+/// life.
 
 #ifndef TPRT_MPI_MPIWORLD_H
 #define TPRT_MPI_MPIWORLD_H
@@ -21,8 +22,8 @@ namespace tprt {
 
 struct Exchange;
 
-/// What comes before a rank's part of a collective: ranks that have lost step,
-/// or were given something else, differ in it.
+/// Precedes a rank's part of a collective: it differs between ranks that are
+/// out of step or were given different values.
 struct CollectiveHeader {
   uint32_t index, runDigest;
 };
@@ -56,19 +57,20 @@ public:
   absl::Status part() override;
   absl::Status finalize() override;
 
-  /// Whether all of these ranks run on the same host as this one.
+  /// Returns true if all of these ranks run on the same host as this one.
   bool isOneHost(const std::vector<int> &ranks) const;
 
   /// Waits for all messages; `what` names the occasion.
   absl::Status wait(Messages &messages, absl::FunctionRef<std::string()> what);
 
-  /// An error once a rank has failed. It always looks, unlike `check`.
+  /// Returns an error once a rank has failed. Unlike `check`, it always asks
+  /// MPI.
   absl::Status findFailure();
-  /// Whether one of these ranks has shown life since the last call.
+  /// Returns true if one of these ranks has shown life since the last call.
   absl::StatusOr<bool> receiveSignsOfLife(const std::vector<int> &ranks);
 
-  /// Counts collectives whose messages are under way: MPI moves them on only
-  /// while it is called.
+  /// Counts collectives whose messages are under way: MPI makes progress with
+  /// them only while it is called.
   void beginMessages() { ++messagesUnderWay; }
   void endMessages() { --messagesUnderWay; }
   bool hasMessages() const { return messagesUnderWay > 0; }
@@ -89,8 +91,8 @@ private:
   static void finishWithin(Messages &messages, absl::Duration time);
 
   const absl::Duration timeout;
-  const bool owned; ///< MPI was started here and is ended here.
-  std::atomic<std::thread::id> thread; ///< That may call MPI now.
+  const bool owned; ///< MPI is initialized and finalized here.
+  std::atomic<std::thread::id> thread; ///< May call MPI now.
   MPI_Comm comm = MPI_COMM_NULL;
   const int rank, size;
   std::vector<std::string> hosts; ///< By rank.
@@ -103,26 +105,27 @@ private:
   int splits = 0;
   MPI_Request failureRequest = MPI_REQUEST_NULL;
   char failureText[1024] = {};
-  std::vector<char> farewells; ///< By rank; MPI may write here to the end.
+  std::vector<char> farewells; ///< By rank; MPI may write here until the end.
   absl::Mutex mutex;
   absl::Status failure ABSL_GUARDED_BY(mutex);
   bool hasTold = false;
 };
 
-/// One wait for other ranks: it ends with an error once a rank has failed, or
-/// when the deadline comes and none of those missing has shown life.
+/// One wait for other ranks. It ends with an error once a rank has failed, or
+/// if the deadline passes and none of the missing ranks has shown life.
 class PeerWait {
 public:
   using What = absl::FunctionRef<std::string()>;
   using Missing = absl::FunctionRef<absl::StatusOr<std::vector<int>>()>;
 
-  /// `what` names the occasion, `getMissing` the ranks that have not come.
+  /// `what` names the occasion; `getMissing` returns the ranks that have not
+  /// come.
   PeerWait(MpiWorld &world, What what, Missing getMissing)
       : world(world), what(what), getMissing(getMissing) {}
 
   absl::Status check();
 
-  /// Since the first check.
+  /// Returns the time since the first check.
   absl::Duration getWaited() const { return now - begin; }
 
 private:
@@ -134,7 +137,7 @@ private:
   absl::Time begin, now, deadline;
 };
 
-/// The communicator of a group that sends messages, on whatever hosts.
+/// Makes the communicator of a group that sends messages, on any hosts.
 std::unique_ptr<Communicator>
 makeMessageCommunicator(MpiWorld &world, const std::vector<int> &group,
                         int tag);

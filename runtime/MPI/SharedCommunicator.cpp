@@ -20,21 +20,21 @@ using namespace tprt;
 namespace {
 
 constexpr uint32_t kNumBuffers = 4;
-/// Of one rank in one buffer.
+/// The size of one rank's block in one buffer.
 constexpr int64_t kBlockBytes = 65536;
-/// Up to here, the last rank to come reduces for all: the others are waiting
-/// for it anyway.
+/// Up to this size, the last rank to come reduces for all: the others are
+/// waiting for it anyway.
 constexpr int64_t kSmallBytes = 8192;
-/// So that each block has room for an element for everyone.
+/// With this limit, each block has room for one element for every rank.
 constexpr size_t kMaxRanks = 1024;
 
-/// Where all ranks come to once for each use of a buffer. A stage is known by
-/// its number, so a number that has been reached is not waited for.
+/// A barrier that all ranks pass once for each use of a buffer. Stages are
+/// numbered, so a stage that has already been reached is not waited for.
 struct Gate {
   alignas(64) std::atomic<uint64_t> arrivals;
-  SharedFutex passed; ///< The last stage that all have come to.
+  SharedFutex passed; ///< The last stage that all have reached.
 
-  /// Stages are compared as a futex holds them.
+  /// Compares stages modulo 2^32, as a futex holds them.
   bool isPassed(uint64_t stage) const {
     return static_cast<int32_t>(passed.get() - static_cast<uint32_t>(stage)) >=
            0;
@@ -49,11 +49,11 @@ struct Buffer {
 struct Seat {
   alignas(64) std::atomic<uint64_t> written; ///< The rank's last stage.
   std::atomic<uint64_t> read;
-  CollectiveHeader headers[kNumBuffers]; ///< What its blocks belong to.
+  CollectiveHeader headers[kNumBuffers]; ///< The collectives of its blocks.
 };
 
-/// What the group's memory holds, made of zero bytes: the buffers, a seat for
-/// each rank, and each buffer's blocks.
+/// The contents of the group's memory, which starts as zero bytes: the buffers,
+/// a seat for each rank, and the blocks of each buffer.
 class Room {
 public:
   Room(SharedMemory shared, size_t ranks)
@@ -107,7 +107,7 @@ public:
 private:
   int64_t size() const { return static_cast<int64_t>(group.size()); }
 
-  /// Some of the elements of a collective's count.
+  /// A range of the elements of a collective.
   struct Part {
     int64_t begin, end;
     int64_t size() const { return end - begin; }
@@ -136,11 +136,12 @@ private:
   const std::vector<int> group;
   Room room;
   const int64_t position;
-  /// The next stage's. The first use of each buffer has number / kNumBuffers
-  /// == 1.
+  /// The number of the next stage. The first use of each buffer has number /
+  /// kNumBuffers == 1.
   uint64_t nextNumber = kNumBuffers;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Running>> running;
-  /// By buffer: whose first stage lies there and has not been read.
+  /// For each buffer, the collective whose first stage is in it and has not
+  /// been read.
   Running *unread[kNumBuffers] = {};
   int64_t waited = 0;
 };
@@ -148,7 +149,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What is done at which stage
+// The work of each stage
 //===----------------------------------------------------------------------===//
 
 bool SharedCommunicator::isReducedByLast(const CollectiveRow &row) const {
@@ -156,7 +157,7 @@ bool SharedCommunicator::isReducedByLast(const CollectiveRow &row) const {
          row.count * getSize(row.dtype) <= kSmallBytes;
 }
 
-/// Whether a rank has `count` elements for each of the others.
+/// Returns true if each rank has `count` elements for each of the others.
 bool SharedCommunicator::isForEach(const CollectiveRow &row) const {
   return row.kind == CollectiveKind::ReduceScatter ||
          row.kind == CollectiveKind::AllToAll;
@@ -174,7 +175,7 @@ int64_t SharedCommunicator::getNumStages(const CollectiveRow &row) const {
   int64_t each = getElementsPerStage(row);
   int64_t parts = std::max<int64_t>(1, (row.count + each - 1) / each);
   // An all-reduce has two stages for each part: every rank reduces its share,
-  // then every rank publishes the share that it has reduced.
+  // and then publishes it.
   return row.kind == CollectiveKind::AllReduce ? 2 * parts : parts;
 }
 
@@ -186,7 +187,7 @@ SharedCommunicator::Part SharedCommunicator::getPart(const CollectiveRow &row,
   return {stage * each, std::min(row.count, (stage + 1) * each)};
 }
 
-/// What of a part one rank reduces for all.
+/// Returns the share of a part that one rank reduces for all.
 SharedCommunicator::Part SharedCommunicator::getShare(Part part,
                                                       int64_t peer) const {
   return {part.begin + part.size() * peer / size(),
@@ -262,7 +263,7 @@ void SharedCommunicator::readBlocks(const CollectiveCall &call, int64_t stage,
   }
 }
 
-/// Reduces `count` elements behind the first `offset` of all blocks.
+/// Reduces the `count` elements that follow the first `offset` of each block.
 void SharedCommunicator::reduceBlocks(const CollectiveRow &row, uint32_t buffer,
                                       int64_t offset, int64_t count, char *to) {
   std::vector<const char *> sources(group.size());
@@ -311,8 +312,8 @@ absl::Status SharedCommunicator::readFirst(Running &now) {
 absl::Status SharedCommunicator::write(Running &now, int64_t stage) {
   uint64_t number = nextNumber++;
   uint32_t buffer = number % kNumBuffers;
-  // With more collectives under way than buffers, the oldest is read early: its
-  // destination is free for that since it was started.
+  // If more collectives are under way than there are buffers, the oldest is
+  // read early. Its destination has been available since it was started.
   if (Running *oldest = unread[buffer])
     TPRT_RETURN_IF_ERROR(readFirst(*oldest));
   Buffer &here = room.getBuffer(buffer);
@@ -345,7 +346,8 @@ absl::Status SharedCommunicator::read(Running &now, int64_t stage,
   return absl::OkStatus();
 }
 
-/// Whoever comes last does what is left to do, and opens the gate.
+/// Counts an arrival. The last rank to arrive calls `doLast` and opens the
+/// gate.
 template <typename Last>
 void SharedCommunicator::arrive(Gate &gate, uint64_t number, Last doLast) {
   uint64_t all = number / kNumBuffers * group.size();
@@ -355,13 +357,15 @@ void SharedCommunicator::arrive(Gate &gate, uint64_t number, Last doLast) {
   gate.passed.set(static_cast<uint32_t>(number));
 }
 
-/// `reached` tells of each rank how far it has come.
+/// `reached` is the member of a rank's seat that says how far the rank has
+/// come.
 absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
                                        const CollectiveCall &call,
                                        std::atomic<uint64_t> Seat::*reached) {
   if (number < kNumBuffers || gate.isPassed(number))
     return absl::OkStatus();
-  // A failed rank wakes nobody, and MPI's messages need to be looked after.
+  // The naps are short because a failed rank wakes nobody, and because MPI's
+  // messages need to be attended to.
   absl::Duration nap =
       world.hasMessages() ? absl::Microseconds(100) : absl::Milliseconds(20);
   bool spins = world.getCoresPerRank() > 0;

@@ -8,9 +8,9 @@
 ///     SharedMemory same = *SharedMemory::open(ticket, bytes);
 ///     ours.close();                              // nobody can open it now
 ///
-/// It has no name in any file system, so nothing of it stays behind however
-/// the processes end. Others open it through the creator's /proc/PID/fd, which
-/// lets in only who might also debug the creator.
+/// It has no name in any file system, so nothing of it is left however the
+/// processes end. Other processes open it through the creator's /proc/PID/fd,
+/// which only admits processes that may also debug the creator.
 
 #ifndef TPRT_MPI_SHAREDMEMORY_H
 #define TPRT_MPI_SHAREDMEMORY_H
@@ -38,7 +38,8 @@ public:
   static absl::optional<SharedMemory> open(absl::string_view ticket,
                                            size_t bytes);
 
-  /// What another process opens it by, while this one has not closed it.
+  /// Returns the ticket by which another process opens the memory until this
+  /// one closes it.
   const std::string &getTicket() const { return ticket; }
   void close();
 

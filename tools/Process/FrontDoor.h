@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a tool says of itself: --help and --version.
+// The --help and --version of a tool.
 
 #ifndef TPOPT_TOOLS_PROCESS_FRONTDOOR_H
 #define TPOPT_TOOLS_PROCESS_FRONTDOOR_H
@@ -10,15 +10,16 @@
 
 namespace tp {
 
-/// Lets --version print the tool's name and version, LLVM's version and the
+/// Makes --version print the tool's name and version, LLVM's version and the
 /// kind of build.
 void setVersion(llvm::StringRef tool);
 
-/// Prints `help` and returns true if --help or -h is given. Makes --help of
-/// --help-mlir, so that LLVM's parser prints all options that it knows.
+/// Prints `help` and returns true if --help or -h is given. Replaces
+/// --help-mlir in `argv` by --help, so that LLVM's parser prints all options
+/// that it knows.
 bool answerHelp(int argc, char **argv, llvm::StringRef help);
 
-/// Hides the options registered by now, hundreds of which are those of
+/// Hides the options that are registered so far, hundreds of which come from
 /// libLLVM's code generators. --help-hidden still lists them.
 void hideRegisteredOptions();
 

@@ -20,7 +20,7 @@
 using namespace llvm;
 using namespace tp;
 
-/// Ends the process, without the files that it was writing.
+/// Ends the process and removes the files that it was writing.
 [[noreturn]] static void leave(int code) {
   sys::RunInterruptHandlers();
   std::_Exit(code);
@@ -31,7 +31,7 @@ using namespace tp;
   leave(3);
 }
 
-/// There may be no memory for a message that is put together.
+/// Uses a fixed message, as there may be no memory for assembling one.
 [[noreturn]] static void dieOutOfMemory() {
   static constexpr char message[] =
       "error: [TP0621] out of memory: compile on a machine with more, or raise "
@@ -40,8 +40,8 @@ using namespace tp;
   leave(3);
 }
 
-// Of mimalloc, for tools that allocate by it: it knows no new-handler, and
-// aborts.
+// From mimalloc, for tools that allocate with it: it ignores the new-handler,
+// and aborts.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" __attribute__((weak)) void
 mi_register_error(void (*handler)(int error, void *argument), void *argument);
@@ -58,13 +58,13 @@ static void catchNoMemory() {
         nullptr);
 }
 
-/// Constructors of shared libraries run before main, and those of LLVM take
+/// Constructors of shared libraries run before main, and LLVM's allocate
 /// memory: this runs before them.
 [[gnu::section(".preinit_array"),
   gnu::used]] static void (*catchEarly)() = catchNoMemory;
 
-/// What LLVM calls where it would abort. Some of these failures are the
-/// machine's, and none of them the program's.
+/// LLVM calls this where it would otherwise abort. Some of these failures are
+/// the machine's, and none is the compiled program's fault.
 static void dieOfFatalError(void *, const char *reason, bool) {
   StringRef why = reason;
   if (why.consume_front("pthread_create failed: "))
@@ -77,26 +77,28 @@ static void dieOfFatalError(void *, const char *reason, bool) {
   leave(2);
 }
 
-/// Runs in exit(), whoever called that.
+/// Runs in exit(), whoever called it.
 static void finishOutput() {
   outs().flush();
   std::error_code error = outs().error();
   outs().clear_error();
   if (error)
     die(ErrorCode::DiskFull, "cannot write to stdout: " + error.message());
-  // Of errors that could not be said, the exit code tells.
+  // If errors could not be printed, the exit code reports them.
   errs().clear_error();
 }
 
 void tp::setUpProcess() {
   tprt::occupyStandardStreams();
-  // Which would map memory at the first lock, and abort if there is none.
+  // Deadlock detection would map memory at the first lock, and abort if that
+  // fails.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
+  std::signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error
   install_bad_alloc_error_handler(
       [](void *, const char *, bool) { dieOutOfMemory(); });
   install_fatal_error_handler(dieOfFatalError);
-  // Before the streams' own ends, which are registered when they are made.
+  // Creates the streams first: their own cleanup is registered at creation, and
+  // must run after finishOutput.
   (void)outs();
   (void)errs();
   std::atexit(finishOutput);

@@ -1,17 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What every tool of the compiler does about its process.
+// Process setup that every tool of the compiler shares.
 
 #ifndef TPOPT_TOOLS_PROCESS_PROCESS_H
 #define TPOPT_TOOLS_PROCESS_PROCESS_H
 
 namespace tp {
 
-/// To be called first in main. However the process ends, what it printed has
-/// arrived or its exit code is 3; and where there is no memory or no thread
-/// left, it ends with an error and that code, too. A reader of its output that
-/// has gone ends it by SIGPIPE, as it does other tools.
+/// Must be called first in main. However the process ends, either everything it
+/// printed has arrived or its exit code is 3. If memory or threads run out, it
+/// ends with an error and that code. If the reader of its output has gone,
+/// SIGPIPE ends it, as with other tools.
 void setUpProcess();
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The dialects and passes for somebody else's mlir-opt:
+// The dialects and passes, as a plugin for any mlir-opt:
 //
 //   mlir-opt --load-dialect-plugin=TPOptPlugin.so \
 //            --load-pass-plugin=TPOptPlugin.so \

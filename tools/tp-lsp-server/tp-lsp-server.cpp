@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What an editor talks to: errors, definitions and hovers in .mlir files.
+// The server that editors talk to: errors, definitions and hovers in .mlir
+// files.
 
 #include "../Process/FrontDoor.h"
 #include "../Process/Process.h"

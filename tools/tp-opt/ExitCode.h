@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The exit code that the errors of a run ask for.
+// The exit code for the errors of a run.
 
 #ifndef TPOPT_TOOLS_TPOPT_EXITCODE_H
 #define TPOPT_TOOLS_TPOPT_EXITCODE_H
@@ -14,22 +14,22 @@
 
 namespace tp {
 
-/// Collects errors, from any thread; the worst one decides.
+/// Collects errors from any thread; the worst one decides the exit code.
 class ExitCode {
 public:
-  /// Counts an error. One without a code is the user's: MLIR's own, of text
-  /// that does not parse.
+  /// Counts an error. An error without a code counts as the user's: it is
+  /// MLIR's own, about text that does not parse.
   void add(std::optional<ErrorCode> error);
   /// Counts a diagnostic, if it is an error.
   void add(mlir::Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
       add(getErrorCode(diagnostic));
   }
-  /// Prints and counts what went wrong outside of any pass.
+  /// Prints and counts an error that occurred outside of any pass.
   void report(llvm::Error error);
 
-  /// 0 fine, 1 the input is wrong, 2 a bug of ours, 3 the environment failed,
-  /// such as a full disk.
+  /// Returns 0 if all is fine, 1 if the input is wrong, 2 for a bug of ours, 3
+  /// if the environment failed, such as a full disk.
   int get() const { return code; }
 
 private:

@@ -11,8 +11,8 @@
 namespace tp {
 
 /// If `--explain-error=TP0202` is among the arguments, prints what the code
-/// means, an example and what to do, of tp-run's errors, too, and returns the
-/// exit code.
+/// means, an example and what to do, and returns the exit code. Knows the
+/// errors of tp-run as well.
 std::optional<int> explainError(llvm::ArrayRef<const char *> arguments);
 
 } // namespace tp

@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace tp;
 
-// For --help: what reaches the parser has been moved into --tp-shard.
+// Declared for --help only: before parsing, the flag is moved into --tp-shard.
 static llvm::cl::opt<std::string>
     stopAfter("tp-stop-after", llvm::cl::value_desc("stage"),
               llvm::cl::desc("Last stage of --tp-shard to run: import, "
@@ -55,7 +55,8 @@ void tp::hideForeignFlags() {
   }
 }
 
-/// `--name` or `-name`, without the dashes; empty for anything else.
+/// Returns the flag in `--name` or `-name`, without the dashes; empty for
+/// anything else.
 static StringRef getFlag(StringRef argument) {
   if (!argument.consume_front("-"))
     return {};
@@ -63,7 +64,8 @@ static StringRef getFlag(StringRef argument) {
   return argument;
 }
 
-/// A file among options, which blanks part, as a value of one.
+/// Quotes a file name for use as an option's value, as options are separated by
+/// blanks.
 static std::string quote(StringRef path) {
   if (llvm::none_of(path, llvm::isSpace))
     return path.str();
@@ -75,7 +77,7 @@ static llvm::raw_ostream &reportError() {
   return llvm::errs() << "error: " << prefix(ErrorCode::BadOption);
 }
 
-/// The pipeline that has an option of this name; empty if none has.
+/// Returns the pipeline that has an option of this name; empty if none has.
 static StringRef findPipeline(StringRef option) {
   for (StringRef flag : {"tp-shard", "tp-compile", "tp-train"})
     if (llvm::is_contained(getPipelineOptions(flag), option))
@@ -83,9 +85,8 @@ static StringRef findPipeline(StringRef option) {
   return {};
 }
 
-/// Refuses what is an option, but not here: `--mesh=model=4`, which belongs
-/// into
-/// --tp-shard, and what only tp-run knows.
+/// Refuses options in the wrong place: `--mesh=model=4`, which belongs inside
+/// --tp-shard, and options that only tp-run has.
 static LogicalResult refuseMisplaced(StringRef argument) {
   StringRef flag = getFlag(argument).split('=').first;
   if (flag.empty() || llvm::cl::getRegisteredOptions().contains(flag))
@@ -110,8 +111,8 @@ static LogicalResult refuseMisplaced(StringRef argument) {
   return success();
 }
 
-/// Refuses `--tp-shard mesh=model=4`: what stands behind a blank would be the
-/// input file.
+/// Refuses `--tp-shard mesh=model=4`: the word after the blank would be taken
+/// for the input file.
 static LogicalResult refuseParted(StringRef argument,
                                   ArrayRef<const char *> behind) {
   StringRef flag = getFlag(argument);
@@ -132,15 +133,16 @@ static LogicalResult refuseParted(StringRef argument,
   return failure();
 }
 
-/// Whether a flag is a pass that looks at what is sharded.
+/// Returns true if a flag is a pass that looks at shardings.
 static bool looksAtShardings(StringRef argument) {
   StringRef flag = getFlag(argument).split('=').first;
   return flag == "tp-report" || flag == "tp-explain" || flag == "tp-strict";
 }
 
-/// The arguments with what looks at shardings and stands before `--tp-shard`,
-/// the argument number `index`, behind it; all of it between the halves of
-/// `--tp-compile`.
+/// Returns the arguments in an order in which passes that look at shardings run
+/// after sharding. Such a pass moves from before `--tp-shard`, the argument
+/// number `index`, to after it; with `--tp-compile`, it moves between the two
+/// halves of that pipeline.
 static std::vector<std::string> orderPasses(ArrayRef<std::string> arguments,
                                             size_t index, bool compiles) {
   std::vector<std::string> before, looking, behind;
@@ -189,7 +191,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
       needsCompile = flag;
       continue;
     }
-    // A lone value is the whole program's file.
+    // A value without a key is the whole program's file.
     if (flag == "tp-verify-against" && !value.empty() && !value.contains('=')) {
       kept.push_back(("--" + flag + "=whole=" + quote(value)).str());
       continue;
@@ -198,11 +200,11 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     reports |= flag == "tp-report";
     kept.push_back(argument.str());
   }
-  // The pass tells what propagation has recorded.
+  // The pass prints what propagation has recorded.
   if (explains)
     options += " explain=true";
   // The report says how the program was verified and what was planned; without
-  // one, nobody asks.
+  // a report, nobody needs that.
   if (reports)
     options += " report-verification=true";
   for (size_t index = 0; index < kept.size(); ++index) {

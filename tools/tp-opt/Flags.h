@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What is done to flags before they are parsed.
+// Rewrites flags before they are parsed.
 
 #ifndef TPOPT_TOOLS_TPOPT_FLAGS_H
 #define TPOPT_TOOLS_TPOPT_FLAGS_H
@@ -18,17 +18,17 @@ namespace tp {
 void hideForeignFlags();
 
 /// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard` or
-/// `--tp-compile`, and makes it record what a `--tp-explain` beside it tells;
-/// moves `--tp-artifact=FILE` into those of `--tp-compile`. What looks at
-/// shardings, `--tp-report`, `--tp-explain` and `--tp-strict`, does so behind
-/// sharding, in whatever order flags stand. `--tp-verify-against=FILE` is short
-/// for its option `whole`. Fails, having said why, if a flag needs a pipeline
-/// that is not there.
+/// `--tp-compile`, and `--tp-artifact=FILE` into those of `--tp-compile`. If
+/// `--tp-explain` is given, makes the pipeline record what it prints. Passes
+/// that look at shardings (`--tp-report`, `--tp-explain` and `--tp-strict`) run
+/// after sharding, in whatever order the flags are. `--tp-verify-against=FILE`
+/// is short for its option `whole`. If a flag needs a pipeline that is missing,
+/// prints that and fails.
 mlir::FailureOr<std::vector<std::string>>
 expandFlags(llvm::ArrayRef<const char *> arguments);
 
-/// Whether something else than IR is asked for: a report, an explanation, an
-/// artifact.
+/// Returns true if something other than IR is asked for: a report, an
+/// explanation, an artifact.
 bool asksForMoreThanIR(llvm::ArrayRef<const char *> arguments);
 
 } // namespace tp

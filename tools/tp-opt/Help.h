@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What --help says: the options of this compiler, on one screen. Those of its
-// pipelines stand in Pipelines.h; test/Tools/help.test misses an option that
+// The text of --help: the options of this compiler, on one screen. Options of
+// its pipelines are in Pipelines.h; test/Tools/help.test finds options that
 // only one of the two places has.
 
 #ifndef TPOPT_TOOLS_TPOPT_HELP_H

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Imports a model in place of reading an input file.
+// Imports a model instead of reading an input file.
 
 #include "Import.h"
 
@@ -41,7 +41,7 @@ tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
   SourceMgrDiagnosticHandler handler(sources, &context);
   ScopedDiagnosticHandler counter(&context, [&](Diagnostic &diagnostic) {
     code.add(diagnostic);
-    // Else the handler behind this one prints it.
+    // On failure, the next handler prints the diagnostic.
     return success(SourceLines::printIfBinary(diagnostic));
   });
   FailureOr<tp::ImportOptions> options =

@@ -14,11 +14,11 @@
 
 namespace tp {
 
-/// Whether --tp-import is given, so that no input file is read.
+/// Returns true if --tp-import is given, so that no input file is read.
 bool isImportRequested();
 
-/// The imported module as bytecode, which keeps locations; null, with the
-/// reason printed and `code` set, if there is none.
+/// Returns the imported module as bytecode, which keeps locations. On failure,
+/// prints the reason, sets `code` and returns null.
 std::unique_ptr<llvm::MemoryBuffer> runImport(llvm::StringRef inputFile,
                                               mlir::DialectRegistry &registry,
                                               ExitCode &code);

@@ -15,7 +15,7 @@ using namespace tp;
 
 namespace {
 
-/// Lets the names of options be seen, which their base class keeps.
+/// Exposes the names of options, which the base class keeps to itself.
 template <typename Options> struct Listed : Options {
   std::vector<StringRef> list() {
     std::vector<StringRef> names;
@@ -60,7 +60,8 @@ std::vector<StringRef> tp::getOptionValues(StringRef option) {
 
 StringRef tp::findNearName(StringRef word, ArrayRef<StringRef> known) {
   StringRef nearest;
-  // A third of a word may be wrong; "stopafter" is always "stop-after".
+  // Up to a third of a word may be wrong; "stopafter" always means
+  // "stop-after".
   unsigned least = word.size() / 3 + 1;
   for (StringRef name : known) {
     unsigned distance = word.edit_distance(name, /*AllowReplacements=*/true,
@@ -73,8 +74,8 @@ StringRef tp::findNearName(StringRef word, ArrayRef<StringRef> known) {
   return nearest;
 }
 
-/// Takes `key=value` or `key` from the front of options as MLIR reads them:
-/// blanks part them, and quotes and braces hold blanks together.
+/// Takes `key=value` or `key` from the front of options in MLIR's syntax:
+/// options are separated by blanks, except within quotes and braces.
 static std::pair<StringRef, StringRef> takeOption(StringRef &text) {
   text = text.ltrim();
   StringRef key =
@@ -101,8 +102,8 @@ static std::pair<StringRef, StringRef> takeOption(StringRef &text) {
   return {key, value};
 }
 
-/// What is given to a pipeline by tp-run, by --tp-report and --tp-explain, and
-/// by the split that these need.
+/// Returns true for options that users do not set: tp-run, --tp-report and
+/// --tp-explain, and the split that these need, give them to a pipeline.
 static bool isInternal(StringRef option) {
   return llvm::is_contained(
       {"default-mesh", "explain", "part", "report-verification"}, option);
@@ -128,7 +129,7 @@ LogicalResult tp::checkPipelineOptions(StringRef flag, StringRef text) {
     if (!llvm::is_contained(known, key))
       return refuse(flag, ("there is no option '" + key + "'").str(), key,
                     known);
-    // Of training, it is true or false.
+    // In training, the values are true or false.
     if (flag == "tp-train")
       continue;
     std::vector<StringRef> values = getOptionValues(key);

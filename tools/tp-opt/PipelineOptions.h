@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Names and values of the options within --tp-shard="...", looked at before
-// MLIR parses them: its messages name neither the flag nor what exists.
+// Checks names and values of the options within --tp-shard="..." before MLIR
+// parses them: its messages name neither the flag nor the existing options.
 
 #ifndef TPOPT_TOOLS_TPOPT_PIPELINEOPTIONS_H
 #define TPOPT_TOOLS_TPOPT_PIPELINEOPTIONS_H
@@ -13,20 +13,21 @@
 
 namespace tp {
 
-/// The options of the pipeline that a flag runs, `mesh` and so on of
-/// `tp-shard`, in order; none if it runs no pipeline of ours.
+/// Returns the options of the pipeline that a flag runs (`mesh` and so on for
+/// `tp-shard`), in order; none if it runs no pipeline of ours.
 std::vector<llvm::StringRef> getPipelineOptions(llvm::StringRef flag);
 
-/// What an option may be: `off`, `static` and `field` of `verify`; empty if
-/// what it may be is not known here.
+/// Returns the values that an option may have: `off`, `static` and `field` for
+/// `verify`; empty if they are not known here.
 std::vector<llvm::StringRef> getOptionValues(llvm::StringRef option);
 
-/// Fails, having said why, if the pipeline has no option of a name in `text`,
-/// or the option no such value.
+/// Prints an error and fails if `text` has a name that is no option of the
+/// pipeline, or a value that the option cannot have.
 mlir::LogicalResult checkPipelineOptions(llvm::StringRef flag,
                                          llvm::StringRef text);
 
-/// The one of `known` that a misspelt word means; empty if none is near.
+/// Returns the word in `known` that a misspelt word probably means; empty if
+/// none is close.
 llvm::StringRef findNearName(llvm::StringRef word,
                              llvm::ArrayRef<llvm::StringRef> known);
 

@@ -37,7 +37,7 @@ void SourceLines::read() {
                              llvm::SMLoc());
   MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
   context.allowUnregisteredDialects();
-  // What there is to say of the text has been said.
+  // Errors in the text have already been reported.
   context.getDiagEngine().registerHandler([](Diagnostic &) {});
   Block block;
   AsmParserState state;
@@ -55,8 +55,8 @@ void SourceLines::read() {
   }
 }
 
-/// Whether a message is about that operation: `stablehlo.reduce` is not named
-/// by `stablehlo.reduce_window`.
+/// Returns true if a message names that operation: `stablehlo.reduce_window`
+/// does not name `stablehlo.reduce`.
 static bool isNamed(StringRef operation, StringRef message) {
   for (size_t at = 0; (at = message.find(operation, at)) != StringRef::npos;) {
     at += operation.size();
@@ -88,7 +88,7 @@ bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
     return false;
   StringRef path = place.getFilename().getValue();
   if (!llvm::sys::fs::is_regular_file(path))
-    return false; // to read a pipe would be to wait
+    return false; // reading a pipe would wait
   constexpr size_t kLooked = 512;
   auto start = llvm::MemoryBuffer::getFileSlice(path, kLooked, /*Offset=*/0);
   // A slice that is longer than its file ends in zeros.
@@ -111,13 +111,14 @@ bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
   return true;
 }
 
-/// Whether a location is that of the module around a text, which has no line.
+/// Returns true for the location of the module around a text, which has no
+/// line.
 static bool isWholeFile(Location location, StringRef file) {
   auto place = dyn_cast<FileLineColLoc>(location);
   return place && place.getLine() == 0 && place.getFilename() == file;
 }
 
-/// Says a diagnostic once more, somewhere else.
+/// Emits a diagnostic again, at another location.
 static void repeat(const Diagnostic &diagnostic, Location at) {
   InFlightDiagnostic repeated =
       at.getContext()->getDiagEngine().emit(at, diagnostic.getSeverity());

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Where in a text operations stand that say otherwise themselves.
+// Finds the lines of operations in a text whose locations do not name them.
 //
-// Exports of JAX name some operations and give no file, `loc("cholesky")`. An
-// error there is one of the line in the text. A file of weights has no lines,
-// and what would be printed as one is binary.
+// Exports from JAX name some operations without a file, `loc("cholesky")`. An
+// error there is reported at the operation's line in the text. A file of
+// weights has no lines, and what would be printed as its line is binary.
 
 #ifndef TPOPT_TOOLS_TPOPT_SOURCELINES_H
 #define TPOPT_TOOLS_TPOPT_SOURCELINES_H
@@ -21,20 +21,19 @@ namespace tp {
 
 class SourceLines {
 public:
-  /// Of `text`, which must live on: it is read once more for the first
-  /// question.
+  /// `text` must outlive this object: it is parsed again at the first query.
   SourceLines(llvm::MemoryBufferRef text, const mlir::DialectRegistry &dialects)
       : text(text), dialects(dialects) {}
 
-  /// If `diagnostic` is about the module as a whole, which an MLIR file does
-  /// not write down: says it at the file's first line. If it has no line: says
-  /// it at that of the first operation which has its location and a name that
-  /// it mentions, or else its location alone, if that says anything. Returns
-  /// whether it did.
+  /// Emits a diagnostic again at a line of the text, if it has none. A
+  /// diagnostic about the module as a whole, which has no line in an MLIR file,
+  /// goes to the file's first line. Any other goes to the line of the first
+  /// operation which has its location and whose name it mentions, or else to
+  /// its location alone, if that says anything. Returns true if it was emitted.
   bool repeatAtLine(const mlir::Diagnostic &diagnostic);
 
-  /// Prints a diagnostic without the line that it points at, if that is in a
-  /// binary file. Returns whether it did.
+  /// Prints a diagnostic without its source line if that line is in a binary
+  /// file. Returns true if it did.
   static bool printIfBinary(const mlir::Diagnostic &diagnostic);
 
 private:
@@ -47,7 +46,7 @@ private:
 
   llvm::MemoryBufferRef text;
   const mlir::DialectRegistry &dialects;
-  std::optional<std::vector<Place>> places; ///< Of what has no line.
+  std::optional<std::vector<Place>> places; ///< Of operations without a line.
 };
 
 } // namespace tp

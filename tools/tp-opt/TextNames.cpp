@@ -14,12 +14,12 @@
 using namespace mlir;
 using namespace tp;
 
-/// Whether a character may be in the name of a value.
+/// Returns true if a character may be in the name of a value.
 static bool isNameChar(char c) {
   return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-';
 }
 
-/// Whether a printer calls a value so that has no name.
+/// Returns true for the names that a printer gives to values without a name.
 static bool isNumber(StringRef name) {
   name.consume_front("arg");
   return llvm::all_of(name, llvm::isDigit);
@@ -53,8 +53,8 @@ public:
   }
 
 private:
-  /// The line of a place in the text, and what of it is before the place;
-  /// nothing of any other place.
+  /// Returns the line of a location in the text, and the part of the line in
+  /// front of it; empty for locations outside the text.
   std::pair<StringRef, StringRef> find(Location location) const {
     auto place = dyn_cast<FileLineColLoc>(location);
     if (!place || place.getFilename() != text.getBufferIdentifier() ||
@@ -64,7 +64,8 @@ private:
     return {line, line.take_front(std::max(1u, place.getColumn()) - 1)};
   }
 
-  /// `up` of an argument at `%up: tensor<..>`.
+  /// Returns the name of an argument, such as `up` for the location of `%up:
+  /// tensor<..>`.
   StringRef getNameAt(Location location) const {
     auto [line, before] = find(location);
     StringRef name = line.drop_front(before.size());
@@ -74,7 +75,8 @@ private:
     return isNumber(name) ? StringRef() : name;
   }
 
-  /// `h` of an op at `tp.exp` in `%h = tp.exp %x`.
+  /// Returns the name of an op's result, such as `h` for the location of
+  /// `tp.exp` in `%h = tp.exp %x`.
   StringRef getNameBefore(Location location) const {
     StringRef before = find(location).second.rtrim();
     if (!before.consume_back("="))

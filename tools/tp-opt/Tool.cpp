@@ -23,7 +23,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// The text to compile; null, with the reason printed, if there is none.
+/// Returns the text to compile; on failure, prints the reason and returns null.
 static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
                                                      ExitCode &code) {
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
@@ -52,13 +52,14 @@ int tp::runTool(StringRef inputFile, std::optional<StringRef> outputFile,
   if (!buffer)
     return std::max(code.get(), 1);
   PassTrace trace;
-  ExitCode ofPasses; // Errors that a test expects count for nothing.
+  ExitCode ofPasses; // Ignored if errors are expected by a test.
   llvm::MemoryBufferRef text = buffer->getMemBufferRef();
   SourceLines places(text, registry);
   auto flags = MlirOptMainConfig::createFromCLOptions();
   MlirOptMainConfig config = flags;
   config.setPassPipelineSetupFn([&](PassManager &manager) {
-    // Asked first, this handler leaves the message to those of mlir-opt.
+    // This handler is asked first; if it returns failure, those of mlir-opt
+    // print the message.
     manager.getContext()->getDiagEngine().registerHandler(
         [&](Diagnostic &diagnostic) {
           ofPasses.add(diagnostic);
@@ -87,7 +88,7 @@ int tp::runTool(StringRef inputFile, std::optional<StringRef> outputFile,
   if (!outputFile && isFine)
     llvm::errs() << "note: -o FILE writes the program; it is not printed to a "
                     "terminal beside what else was asked for\n";
-  // A trace of what failed is wanted most.
+  // A trace is most useful when something failed.
   if (PassTrace::isRequested())
     if (llvm::Error error = trace.write())
       code.report(std::move(error));

@@ -31,7 +31,8 @@ public:
 
 private:
   void add(Pass *pass, Operation *op, StringRef phase) {
-    // Adaptors only hand functions to passes, which are recorded themselves.
+    // Adaptors only pass functions on to their passes, which are recorded
+    // separately.
     if (pass->getArgument().empty())
       return;
     std::chrono::duration<double, std::micro> time =

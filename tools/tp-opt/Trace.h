@@ -15,11 +15,12 @@
 
 namespace tp {
 
-/// When each pass ran on what, for ui.perfetto.dev: a track for each thread
-/// that ran some, with nested passes below the ones that ran them.
+/// Records when each pass ran and on which op, for ui.perfetto.dev: there is a
+/// track for each thread that ran passes, with nested passes below the passes
+/// that ran them.
 class PassTrace {
 public:
-  /// Whether --tp-trace is given.
+  /// Returns true if --tp-trace is given.
   static bool isRequested();
 
   /// Records the passes of a manager. The trace must outlive it.

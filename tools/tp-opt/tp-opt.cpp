@@ -38,7 +38,7 @@ static llvm::cl::opt<std::string>
               }));
 #endif
 
-/// Errors point at the user's line; the op dumped behind them is for compiler
+/// Errors point at the user's line. The op printed after them is for compiler
 /// engineers, who pass --mlir-print-op-on-diagnostic.
 static void keepDiagnosticsShort() {
   mlir::registerMLIRContextCLOptions();
@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, input, output, registry));
-  // The IR would bury a report or an artifact that was asked for.
+  // IR on a terminal would bury a report or an artifact's messages.
   std::optional<llvm::StringRef> file = output;
   if (output == "-" && tp::asksForMoreThanIR(given) &&
       llvm::sys::Process::StandardOutIsDisplayed())

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fewer attributes. What an operation needs is its own, and stays.
+// Fewer attributes. Attributes that an operation needs are inherent, and stay.
 
 #include "Reductions.h"
 
@@ -12,10 +12,10 @@ static bool hasAttributes(Operation *op) {
   return !op->getDiscardableAttrDictionary().empty();
 }
 
-/// Of operations, the function and the module.
+/// Drops attributes of operations, the function and the module.
 static bool tryDropAttributes(func::FuncOp function, PatternRewriter &rewriter,
                               Trials &trials) {
-  // All together, then of one after the other.
+  // First for all operations together, then for one after the other.
   SmallVector<Operation *> ops;
   auto collect = [&] {
     ops.clear();
@@ -48,7 +48,7 @@ static bool hasAny(DictionaryAttr attributes) {
   return attributes && !attributes.empty();
 }
 
-/// Of arguments and results.
+/// Drops attributes of arguments and results.
 static bool tryDropSignatureAttributes(func::FuncOp function,
                                        PatternRewriter &rewriter,
                                        Trials &trials) {

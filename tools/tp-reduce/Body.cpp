@@ -24,8 +24,8 @@ static bool returnEarly(func::FuncOp function, unsigned count) {
   return true;
 }
 
-/// Returns at once what one operation computes. Bisects, since the operations
-/// behind the first ones that suffice do not matter.
+/// Returns early with the results of one operation. Bisects, since the
+/// operations after the first ones that suffice do not matter.
 static bool tryReturnEarly(func::FuncOp function, PatternRewriter &rewriter,
                            Trials &trials) {
   if (countUsers(function) != 0)
@@ -39,7 +39,7 @@ static bool tryReturnEarly(func::FuncOp function, PatternRewriter &rewriter,
                                     return returnEarly(copy, count);
                                   });
     (suffices ? enough : few) = count;
-    // Some may have been erased as unused.
+    // Some operations may have been erased as unused.
     enough = std::min(enough, countOps(function));
     isSmaller |= suffices;
   }
@@ -54,7 +54,7 @@ static bool isEnd(Operation *op) { return op == &op->getBlock()->back(); }
 
 static bool eraseUnused(func::FuncOp function) {
   bool isSmaller = false;
-  // Users stand behind what they use.
+  // Users come after what they use.
   function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     if (op == function || isEnd(op) || op->getNumResults() == 0 ||
         !op->use_empty())
@@ -65,7 +65,7 @@ static bool eraseUnused(func::FuncOp function) {
   return isSmaller;
 }
 
-/// Erases what computes something that nobody uses.
+/// Erases operations whose results are not used.
 static bool tryEraseUnused(func::FuncOp function, PatternRewriter &rewriter,
                            Trials &trials) {
   return trials.change(
@@ -90,8 +90,8 @@ static bool takeAsArguments(func::FuncOp function, unsigned begin,
   return true;
 }
 
-/// Takes as arguments what operations compute: half of them, a quarter, .., one
-/// by one.
+/// Replaces the results of operations by arguments: first for half of the
+/// operations, then for a quarter, .., then one by one.
 static bool tryTakeAsArguments(func::FuncOp function, PatternRewriter &rewriter,
                                Trials &trials) {
   if (countUsers(function) != 0)
@@ -118,14 +118,15 @@ static bool tryTakeAsArguments(func::FuncOp function, PatternRewriter &rewriter,
 // ReplaceByExisting
 //===----------------------------------------------------------------------===//
 
-/// The first of `values` that has a type, or null.
+/// Returns the first of `values` that has the type, or null.
 static Value findType(ValueRange values, Type type) {
   auto found = llvm::find_if(
       values, [&](Value value) { return value.getType() == type; });
   return found == values.end() ? Value() : *found;
 }
 
-/// Whether `op` could be replaced by operands, and was.
+/// Replaces the results of `op` by its operands; returns false if that is not
+/// possible.
 static bool replaceByOperands(Operation *op) {
   for (Value result : op->getResults()) {
     if (result.use_empty())
@@ -139,7 +140,7 @@ static bool replaceByOperands(Operation *op) {
   return true;
 }
 
-/// The same by arguments of blocks around it.
+/// The same with arguments of the enclosing blocks.
 static bool replaceByArguments(Operation *op) {
   for (Value result : op->getResults()) {
     if (result.use_empty())
@@ -156,8 +157,8 @@ static bool replaceByArguments(Operation *op) {
   return true;
 }
 
-/// Replaces an operation by what is there: its operands, so that what stands
-/// before it is joined to what stands behind, or arguments of blocks around it.
+/// Replaces an operation by existing values: by its operands, which connects
+/// what precedes it to what follows, or by arguments of enclosing blocks.
 static bool tryReplaceByExisting(func::FuncOp function,
                                  PatternRewriter &rewriter, Trials &trials) {
   SmallVector<Operation *> ops;
@@ -178,7 +179,8 @@ static bool tryReplaceByExisting(func::FuncOp function,
                                  return replace(mapping.lookup(ops[index]));
                                });
         });
-    // Those before stand where they stood, or are unused and erased.
+    // The operations before this one are still at their place, or were unused
+    // and have been erased.
     collect();
     index = std::min(index, ops.size());
   }

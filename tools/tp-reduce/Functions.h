@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Functions of one block, whose arguments and results may change.
+// Functions with one block, whose arguments and results may change.
 
 #ifndef TPOPT_TOOLS_TP_REDUCE_FUNCTIONS_H
 #define TPOPT_TOOLS_TP_REDUCE_FUNCTIONS_H
@@ -10,19 +10,19 @@
 
 namespace tp {
 
-/// Whether the body is one block and a return its end. MLIR takes operations
-/// that are only read for an end, too.
+/// Returns true if the body is one block that ends in a return. MLIR accepts
+/// operations of unregistered dialects as an end as well.
 bool endsInReturn(mlir::func::FuncOp function);
 
-/// How many operations of the module, also of dialects that are only read, name
-/// the function.
+/// Returns how many operations of the module, including those of unregistered
+/// dialects, name the function.
 unsigned countUsers(mlir::func::FuncOp function);
 
-/// The operations before the return, by their number.
+/// The operations before the return, by index.
 unsigned countOps(mlir::func::FuncOp function);
 mlir::Operation *getOp(mlir::func::FuncOp function, unsigned index);
 
-/// A new argument at the end.
+/// Appends a new argument.
 mlir::Value addArgument(mlir::func::FuncOp function, mlir::Type type,
                         mlir::Location loc);
 

@@ -32,7 +32,7 @@ private:
   const std::shared_ptr<Trials> trials;
 };
 
-/// What stands in the module, if nothing needs it any more.
+/// Erases operations of the module that nothing uses any more.
 class EraseFromModule : public RewritePattern {
 public:
   EraseFromModule(MLIRContext *context, std::shared_ptr<Trials> trials)

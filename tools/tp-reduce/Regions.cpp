@@ -13,7 +13,8 @@ using namespace tp;
 // LiftRegion
 //===----------------------------------------------------------------------===//
 
-/// `values[index]`, if it has the type, else a new argument.
+/// Returns `values[index]` if it has the type of `replaced`, and otherwise a
+/// new argument.
 static Value getOrTake(func::FuncOp function, ArrayRef<Value> values,
                        unsigned index, Value replaced) {
   if (index < values.size() && values[index].getType() == replaced.getType())
@@ -40,13 +41,15 @@ static bool liftRegion(func::FuncOp function, Operation *op, unsigned number) {
       result.replaceAllUsesWith(
           getOrTake(function, yielded, result.getResultNumber(), result));
   op->erase();
-  // What is not used is not looked at.
+  // Return the yielded values that nothing uses, as they would be erased
+  // otherwise.
   llvm::erase_if(yielded, [](Value value) { return !value.use_empty(); });
   addResults(function, yielded);
   return true;
 }
 
-/// Does once what a region says, in place of the operation that has it.
+/// Moves the operations of a region in front of the operation that has it,
+/// which is erased, so that they run once.
 static bool tryLiftRegion(func::FuncOp function, PatternRewriter &rewriter,
                           Trials &trials) {
   if (countUsers(function) != 0)
@@ -88,8 +91,8 @@ static bool inlineCall(func::FuncOp function, func::CallOp call,
   return true;
 }
 
-/// Inlines the only call of a function. As above, what nobody uses is returned,
-/// for else nobody looks at it.
+/// Inlines the only call of a function. As above, unused values are returned,
+/// as they would otherwise be erased.
 static bool tryInlineCall(func::FuncOp function, PatternRewriter &rewriter,
                           Trials &trials) {
   bool isFree = countUsers(function) == 0;
@@ -117,8 +120,9 @@ static bool tryInlineCall(func::FuncOp function, PatternRewriter &rewriter,
 // DropCarried
 //===----------------------------------------------------------------------===//
 
-/// Whether the last arguments of each region are what the operands begin as and
-/// the results end as, as those of stablehlo.while, tp.while and tp.for are.
+/// Returns true if the op has the form of a loop, like stablehlo.while,
+/// tp.while and tp.for: each operand initializes one of the last arguments of
+/// each region, and belongs to one result.
 static bool isLoop(Operation *op) {
   unsigned count = op->getNumResults();
   return count != 0 && op->getNumRegions() != 0 &&
@@ -132,7 +136,7 @@ static bool isLoop(Operation *op) {
          op->getRegions().back().front().back().getNumOperands() == count;
 }
 
-/// Value number `index`.
+/// Drops the carried value number `index`.
 static bool dropCarried(Operation *loop, unsigned index) {
   Value initial = loop->getOperand(index);
   unsigned fromEnd = loop->getNumResults() - index;
@@ -166,7 +170,7 @@ static bool dropCarried(Operation *loop, unsigned index) {
   return true;
 }
 
-/// Leaves what a loop carries as it is before the loop.
+/// Replaces a value that a loop carries by its value before the loop.
 static bool tryDropCarried(func::FuncOp function, PatternRewriter &rewriter,
                            Trials &trials) {
   SmallVector<Operation *> loops;

@@ -41,7 +41,7 @@ static bool tryDropResults(func::FuncOp function, PatternRewriter &rewriter,
   return isSmaller;
 }
 
-/// Those that have no use.
+/// Drops arguments without uses.
 static bool tryDropArguments(func::FuncOp function, PatternRewriter &rewriter,
                              Trials &trials) {
   if (countUsers(function) != 0)

@@ -22,7 +22,7 @@ static ModuleOp getModule(Operation *op) {
 
 bool Trials::isInteresting(ModuleOp module) {
   {
-    // What went wrong with a change is nothing that a user wants to know.
+    // Users do not need to see what went wrong with a change.
     ScopedDiagnosticHandler handler(module.getContext(), [](Diagnostic &) {});
     if (failed(verify(module)))
       return false;
@@ -38,8 +38,8 @@ bool Trials::isInteresting(ModuleOp module) {
   return answer->second;
 }
 
-/// Folds and erases what --reduction-tree does without asking, which ends in a
-/// crash if it is what the bug needs.
+/// Folds and erases operations as --reduction-tree would do without asking; if
+/// the bug needs what it erases, that ends in a crash.
 static void simplify(func::FuncOp function) {
   SmallVector<Operation *> ops;
   function.getBody().walk([&](Operation *op) { ops.push_back(op); });

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which changes leave a program interesting.
+// Finds out which changes leave a program interesting.
 
 #ifndef TPOPT_TOOLS_TP_REDUCE_TRIALS_H
 #define TPOPT_TOOLS_TP_REDUCE_TRIALS_H
@@ -14,21 +14,21 @@
 
 namespace tp {
 
-/// Asks the test script of a reduction. The reduction tree does the same over
-/// and over, so that answers are remembered.
+/// Runs the test script of a reduction. The reduction tree repeats the same
+/// programs, so answers are remembered.
 class Trials {
 public:
-  /// `tester` must live on.
+  /// `tester` must outlive this object.
   explicit Trials(const mlir::Tester &tester) : tester(tester) {}
 
-  /// A change of a copy of a function, which `mapping` leads to; false if there
-  /// is nothing to change. It may change discardable attributes of the module,
-  /// too, and nothing else around the function.
+  /// Changes a copy of a function, whose operations `mapping` maps to; returns
+  /// false if there is nothing to change. Outside the function it may only
+  /// change discardable attributes of the module.
   using Change = llvm::function_ref<bool(mlir::func::FuncOp copy,
                                          const mlir::IRMapping &mapping)>;
 
-  /// Makes a change if the program stays interesting. Operations of the
-  /// function are then others.
+  /// Makes a change if the program stays interesting. This replaces the
+  /// function's operations by new ones.
   bool change(mlir::func::FuncOp function, mlir::PatternRewriter &rewriter,
               Change change);
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Makes a program that shows a bug small:
+// Reduces a program that shows a bug:
 //
 //   tp-reduce bug.mlir --reduction-tree='traversal-mode=0 test=check.sh'
 //
@@ -37,8 +37,8 @@ Makes a program small that shows a bug.
 Example of a script, for a crash: tp-opt "$1" --tp-shard; test $? -ne 139
 )";
 
-/// MLIR itself prints errors alone, and it is a warning that the script does
-/// not find the bug in the input.
+/// MLIR itself prints only errors, but that the script does not find the bug in
+/// the input is a warning.
 static mlir::LogicalResult printWarning(mlir::Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Warning)
     return mlir::failure();

@@ -7,7 +7,7 @@
 
 using namespace tprt;
 
-/// Short prompts as they are, of long ones a digest.
+/// Describes a prompt: a short one by its tokens, a long one by a digest.
 static std::string describePrompt(const std::vector<int64_t> &tokens) {
   std::string text = absl::StrJoin(tokens, ",");
   constexpr size_t longest = 60;

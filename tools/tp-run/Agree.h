@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What the command lines of all ranks must say alike.
+/// \file The options that must be the same on the command lines of all ranks.
 
 #ifndef TPRUN_AGREE_H
 #define TPRUN_AGREE_H
@@ -11,8 +11,8 @@
 
 namespace tprun {
 
-/// Notes each option that decides what is computed, or which calls are made of
-/// the session. The session compares them before the first run.
+/// Notes each option that affects what is computed or which calls of the
+/// session are made. The session compares them before the first run.
 absl::Status agreeOnOptions(tprt::Session &session, const Options &options,
                             const std::string &entry);
 

@@ -52,7 +52,7 @@ tprun::takeInputs(std::vector<char *> &arguments) {
   return inputs;
 }
 
-/// `--name` or `-name` without the dashes; false for anything else.
+/// Strips the dashes of `--name` or `-name`; returns false for anything else.
 static bool isFlag(absl::string_view &argument) {
   if (argument == "-" || !absl::ConsumePrefix(&argument, "-"))
     return false;
@@ -76,7 +76,7 @@ absl::Status tprun::refuseEmpty(absl::Span<char *const> arguments) {
   return absl::OkStatus();
 }
 
-/// How many letters have to be written, left out or replaced.
+/// Returns how many letters have to be added, left out or replaced.
 static size_t getDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -92,7 +92,8 @@ static size_t getDistance(absl::string_view a, absl::string_view b) {
   return row.back();
 }
 
-/// The flag that a misspelt one means; empty if none is near.
+/// Returns the flag that a misspelt flag probably means; empty if none is
+/// close.
 static std::string findNearFlag(absl::string_view word) {
   std::string nearest;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
@@ -109,8 +110,8 @@ static std::string findNearFlag(absl::string_view word) {
   return nearest;
 }
 
-/// What an unknown flag should have been. `argument` is all of it, with its
-/// value.
+/// Suggests what to write instead of an unknown flag. `argument` is all of it,
+/// including its value.
 static std::string getRemedy(absl::string_view argument,
                              absl::string_view flag) {
   for (absl::string_view option :
@@ -152,7 +153,7 @@ absl::Status tprun::refuseUnknown(absl::Span<char *const> arguments) {
     }
     if (!flag) {
       std::string all(argument);
-      // A value behind a blank belongs to it; a program does not.
+      // The next word is taken for the flag's value, unless it names a program.
       if (name.size() == argument.size() && i + 1 < arguments.size())
         if (absl::string_view next = arguments[i + 1];
             !absl::StartsWith(next, "-") && !absl::StrContains(next, ".mlir") &&
@@ -161,7 +162,7 @@ absl::Status tprun::refuseUnknown(absl::Span<char *const> arguments) {
       return makeError(ErrorCode::BadOption, arguments[i], ": ",
                        getRemedy(all, name));
     }
-    // Its value is no flag, whatever it begins with.
+    // Its value is not a flag, whatever it begins with.
     if (name.size() == argument.size() && !flag->IsOfType<bool>())
       ++i;
   }

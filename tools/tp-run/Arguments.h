@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What is done to arguments before the flags library reads them.
+/// \file Preparation of arguments before the flags library parses them.
 
 #ifndef TPRUN_ARGUMENTS_H
 #define TPRUN_ARGUMENTS_H
@@ -17,18 +17,19 @@ namespace tprun {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads `--link-us` as `--link_us`: the flags library knows underscores alone.
+/// Rewrites `--link-us` to `--link_us`: the flags library only knows
+/// underscores.
 void spellWithUnderscores(absl::Span<char *const> arguments);
 
 /// Takes every --input NAME=VALUE out of the arguments: the flags library keeps
 /// only the last of a repeated flag.
 absl::StatusOr<NamedTexts> takeInputs(std::vector<char *> &arguments);
 
-/// Refuses flags without a value, which a shell makes of a variable that is not
-/// set: they would mean the same as no flag.
+/// Refuses flags with an empty value, which a shell makes of an unset variable:
+/// they would mean the same as no flag.
 absl::Status refuseEmpty(absl::Span<char *const> arguments);
 
-/// Refuses flags that do not exist, and says what to write.
+/// Refuses flags that do not exist, and suggests what to write.
 absl::Status refuseUnknown(absl::Span<char *const> arguments);
 
 } // namespace tprun

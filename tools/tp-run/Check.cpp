@@ -15,11 +15,13 @@
 using namespace tprt;
 using namespace tprun;
 
-/// Draws that an output is judged by, and those before it is called wrong.
+/// The number of draws by which an output is judged, and the number before it
+/// is called wrong.
 static constexpr int kDraws = 4, kMostDraws = 12;
 
 namespace {
-/// The outputs of one run of a sharded program beside those of the whole one.
+/// Compares the outputs of one run of a sharded program with those of the whole
+/// program.
 class OutputCheck {
 public:
   OutputCheck(const Artifact &artifact, const Options &options,
@@ -42,7 +44,7 @@ private:
   const std::vector<Artifact::Result> outputs;
   const std::vector<std::string> got;
   std::vector<std::string> wanted;
-  std::vector<std::vector<std::string>> draws; ///< Outputs of each.
+  std::vector<std::vector<std::string>> draws; ///< The outputs of each draw.
   std::vector<Comparison> comparisons;
 };
 } // namespace
@@ -74,11 +76,11 @@ absl::Status OutputCheck::compareAll() {
 
 absl::Status OutputCheck::judge() {
   TPRT_ASSIGN_OR_RETURN(wanted, reference.run(entry, 0));
-  // Where all bits are equal there is nothing to judge.
+  // If all bits are equal there is nothing to judge.
   if (wanted != got)
     TPRT_RETURN_IF_ERROR(makeDraws(kDraws));
   TPRT_RETURN_IF_ERROR(compareAll());
-  // A few draws may miss what rounding seldom does.
+  // A few draws may miss rare effects of rounding.
   if (!has(Verdict::Wrong))
     return absl::OkStatus();
   TPRT_RETURN_IF_ERROR(makeDraws(kMostDraws));
@@ -137,14 +139,14 @@ absl::Status tprun::checkOutputs(Session &session, const Options &options,
   }
   if (session.getFirstRank() != 0)
     return absl::OkStatus();
-  Session::LifeSigns signs(session); // the others wait for the end
+  Session::LifeSigns signs(session); // the other ranks wait meanwhile
   OutputCheck check(artifact, options, entry, std::move(outputs),
                     std::move(got));
   TPRT_RETURN_IF_ERROR(check.judge());
   return check.report();
 }
 
-/// How many tokens two texts have in common at their start.
+/// Returns how many tokens two texts have in common at their start.
 static size_t countCommon(absl::Span<const int64_t> a,
                           absl::Span<const int64_t> b) {
   return std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first -
@@ -155,12 +157,13 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
                                 const std::vector<int64_t> &tokens) {
   if (session.getFirstRank() != 0)
     return absl::OkStatus();
-  Session::LifeSigns signs(session); // the others wait for the end
+  Session::LifeSigns signs(session); // the other ranks wait meanwhile
   Reference reference(session.getArtifact(), options);
   TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> wanted, reference.generate(0));
   size_t same = countCommon(tokens, wanted);
   bool isEqual = tokens == wanted, isUndecided = false;
-  // Whether a draw takes another token there, or before.
+  // Rounding explains the difference if a draw takes another token at this
+  // place, or earlier.
   for (int draw = 1; !isEqual && !isUndecided && draw <= kMostDraws; ++draw) {
     TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> drawn, reference.generate(draw));
     isUndecided = drawn != wanted && countCommon(drawn, wanted) <= same;

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Whether a sharded program computes what the whole one does.
+/// \file Checks that a sharded program computes the same as the whole program.
 
 #ifndef TPRUN_CHECK_H
 #define TPRUN_CHECK_H
@@ -11,9 +11,9 @@
 
 namespace tprun {
 
-/// Runs the whole program on one device, on the same inputs as the session has
-/// just run `entry`, and compares every output; see Compare.h. Prints a line
-/// for each and fails with CheckFailed if one is too far off.
+/// Runs the whole program on one device, on the same inputs as the session's
+/// run of `entry`, and compares every output; see Compare.h. Prints a line for
+/// each output and fails with CheckFailed if one differs too much.
 absl::Status checkOutputs(tprt::Session &session, const Options &options,
                           const std::string &entry);
 

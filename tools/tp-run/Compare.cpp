@@ -16,21 +16,22 @@ using namespace tprt;
 using namespace tprun;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Of the spread.
+/// Allowed multiples of the spread.
 static constexpr double kSpreads = 8, kMeanSpreads = 4;
 static constexpr double kUlps = 2;
-/// Of the largest number of a tensor.
+/// Allowed fraction of a tensor's largest number.
 static constexpr double kMostAllowed = 1e-2;
-/// As many elements have a mean that says something.
+/// With fewer elements than this, a mean says nothing.
 static constexpr size_t kLeastForMean = 16;
 
 namespace {
-/// The bits of a float's fraction, and the least exponent of a normal one.
+/// The bits of a float's fraction, and the smallest exponent of a normal
+/// number.
 struct Format {
   int precision, minExponent;
 };
 
-/// A tensor of floats beside the one wanted and its draws.
+/// A tensor of floats, the wanted tensor and its draws.
 class Floats {
 public:
   Floats(DType dtype, absl::string_view got, absl::string_view wanted,
@@ -42,16 +43,16 @@ private:
   double getUlp(double value) const;
   double getDifference(size_t i) const;
   void findSpreads(DType dtype, absl::Span<const absl::string_view> draws);
-  /// What is found of element i.
+  /// Compares element i.
   Comparison compareElement(size_t i) const;
   bool isFarOnAverage(Comparison &result) const;
 
   const Format format;
   const std::vector<double> got, wanted;
   std::vector<double> spreads;
-  double largest = 0;      ///< Finite magnitude wanted.
-  double squares = 0;      ///< What draws differ by, squared, a mean of draws.
-  double pooledSpread = 0; ///< Three quarters of the elements have less.
+  double largest = 0;      ///< The largest finite magnitude wanted.
+  double squares = 0;      ///< Sum of squared differences, averaged over draws.
+  double pooledSpread = 0; ///< 75% of the elements have a smaller spread.
 };
 } // namespace
 
@@ -72,7 +73,7 @@ static Format getFormat(DType dtype) {
   }
 }
 
-/// How far two floats are apart.
+/// Returns the distance between two floats.
 static double getDistance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b)))
     return 0;
@@ -109,8 +110,9 @@ void Floats::findSpreads(DType dtype,
   pooledSpread = *place;
 }
 
-/// The distance to the next number of the type. Below normal numbers it is
-/// that of those, as compiled code may take what is smaller for zero.
+/// Returns the distance to the next number of the type. For subnormal numbers
+/// it is that of the smallest normal ones, as compiled code may flush smaller
+/// numbers to zero.
 double Floats::getUlp(double value) const {
   int exponent = value == 0 || !std::isfinite(value) ? format.minExponent
                                                      : std::ilogb(value);
@@ -139,7 +141,8 @@ Comparison Floats::compareElement(size_t i) const {
   return result;
 }
 
-/// Whether all differences together are too large; sets what is said of that.
+/// Returns true if the differences are too large on average, and then describes
+/// them in `result`.
 bool Floats::isFarOnAverage(Comparison &result) const {
   double differences = 0, ulps = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -164,7 +167,7 @@ bool Floats::isFarOnAverage(Comparison &result) const {
 
 Comparison Floats::compare() {
   Comparison result;
-  double most = -1; // of what is allowed
+  double most = -1; // the largest fraction of what is allowed
   bool isOnlyNaN = !wanted.empty();
   int64_t undecided = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -195,7 +198,8 @@ Comparison Floats::compare() {
   return result;
 }
 
-/// Integers and truth values, as bytes: a double does not hold each of 64 bits.
+/// Compares integers and truth values as bytes, since a double does not hold
+/// every 64-bit integer.
 static Comparison compareExactly(int64_t size, absl::string_view got,
                                  absl::string_view wanted,
                                  absl::Span<const absl::string_view> draws) {

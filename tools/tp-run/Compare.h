@@ -1,15 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Whether two tensors differ by more than rounding explains.
+/// \file Decides whether two tensors differ by more than rounding explains.
 ///
 /// A sharded program rounds in other places than the whole one and adds in
 /// another order. What that does to an output depends on the program: a loss
-/// keeps seven digits, a gradient that should be zero has none. So the whole
-/// program is run again a few times with other rounding errors (see
-/// Reference.h), and how far these draws move an element is its spread; three
-/// of four elements have less than the tensor's spread. With s the larger of
-/// the two, an element
+/// keeps seven digits, while a gradient that should be zero keeps none. So the
+/// whole program is run again a few times with other rounding errors (see
+/// Reference.h). How far these draws move an element is the element's spread;
+/// three of four elements have less than the tensor's spread. With s the larger
+/// of the two, an element
 ///
 ///     is fine        up to 8 s, at most 1e-2 of the tensor's largest number,
 ///                    and 2 ulps of its type on top
@@ -17,11 +17,12 @@
 ///                    and would explain a real error as well
 ///     is wrong       above that
 ///
-/// Of narrow types 8 s may be more than a real error. So differences must be
-/// small on average, too: their root mean square at most 4 times that of the
-/// draws, and an ulp.
+/// For narrow types, 8 s may be more than a real error. So differences must
+/// also be small on average: their root mean square may be at most 4 times that
+/// of the draws, plus an ulp.
 ///
-/// Integers and truth values must be equal, but where a draw has another value.
+/// Integers and truth values must be equal, except where a draw has another
+/// value.
 
 #ifndef TPRUN_COMPARE_H
 #define TPRUN_COMPARE_H
@@ -37,23 +38,24 @@ namespace tprun {
 enum class Verdict : uint8_t { Fine, Undecided, Wrong, OnlyNaN };
 
 struct Comparison {
-  /// Undecided if no more than half of the elements are fine.
+  /// Undecided if at most half of the elements are fine.
   Verdict verdict = Verdict::Fine;
   int64_t elements = 0, undecided = 0;
-  // The element that stands out, of floats.
+  // For floats, the element that stands out most.
   int64_t place = 0; ///< In row-major order.
   double difference = 0, spread = 0, allowed = 0;
-  /// The difference is that of all elements, as a root mean square.
+  /// True if `difference` is the root mean square over all elements.
   bool isMean = false;
 };
 
-/// Of two tensors of one type and size, and of draws of the second. NaN equals
-/// NaN, and infinity itself; either differs infinitely from all else.
+/// Compares two tensors of the same type and size, given random draws of the
+/// second. NaN equals NaN and an infinity equals itself; compared with anything
+/// else they differ by infinity.
 Comparison compare(tprt::DType dtype, absl::string_view got,
                    absl::string_view wanted,
                    absl::Span<const absl::string_view> draws);
 
-/// As a line for the user.
+/// Describes a comparison in a line for the user.
 std::string describe(const Comparison &comparison, tprt::DType dtype);
 
 } // namespace tprun

@@ -18,17 +18,17 @@
 
 using namespace tprt;
 
-/// All compiled programs together. docs/running.md names it.
+/// The limit for all compiled programs together. docs/running.md mentions it.
 static constexpr uint64_t kMaxBytes = uint64_t{2} << 30;
 static constexpr absl::string_view kSuffix = ".tpx";
 
-/// What the compiler calls the backend's target: virtual ranks run what GPUs
-/// do.
+/// Returns the compiler's name for the backend's target: virtual ranks run the
+/// same code as GPUs.
 static std::string getTarget(const tprun::Options &options) {
   return options.backend == kVirtual ? kCudaTarget : options.backend;
 }
 
-/// The values of the options in a text as tp-opt takes it, `key=value
+/// Returns the values of the options in a text with tp-opt's syntax, `key=value
 /// other='with blanks'`.
 static std::vector<std::string> getValues(absl::string_view text) {
   std::vector<std::string> values;
@@ -50,7 +50,7 @@ static std::vector<std::string> getValues(absl::string_view text) {
   return values;
 }
 
-/// Which file it is, and whether it is still the same.
+/// Identifies a file and its version.
 static std::string identify(const std::string &path) {
   struct stat info = {};
   ::stat(path.c_str(), &info);
@@ -60,7 +60,7 @@ static std::string identify(const std::string &path) {
                       info.st_ctim.tv_nsec);
 }
 
-/// The name under which a compiled program is kept.
+/// Returns the name under which a compiled program is kept.
 static absl::StatusOr<std::string> getName(const std::string &program,
                                            const std::string &pipeline) {
   TPRT_ASSIGN_OR_RETURN(File file, File::open(program));
@@ -72,8 +72,8 @@ static absl::StatusOr<std::string> getName(const std::string &program,
   hash.addPiece(getHostCpu());
   hash.addPiece(text.view());
   hash.addPiece(pipeline);
-  // A plan, a machine, an assembler: whatever is a file is read by what it
-  // says now.
+  // If a value names a file (a plan, a machine, an assembler), its current
+  // contents count.
   for (const std::string &value : getValues(pipeline)) {
     auto named = File::open(value);
     if (getErrorCode(named.status()) == ErrorCode::FileUnreadable) {
@@ -88,7 +88,7 @@ static absl::StatusOr<std::string> getName(const std::string &program,
   return absl::StrCat(hash.finish(), kSuffix);
 }
 
-/// What is kept under a name, if it is whole and runs on this machine.
+/// Loads what is kept under a name, if it is complete and runs on this machine.
 static absl::StatusOr<std::shared_ptr<const Artifact>>
 load(const CacheFolder &folder, const std::string &name,
      absl::string_view target) {
@@ -101,7 +101,7 @@ load(const CacheFolder &folder, const std::string &name,
   return artifact;
 }
 
-/// A cache that fails is no reason to fail.
+/// A failure of the cache is not an error.
 static void noteNotKept(const absl::Status &status) {
   std::fprintf(stderr, "note: the compiled program is not kept: %s\n",
                std::string(status.message()).c_str());

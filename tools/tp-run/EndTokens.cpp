@@ -43,7 +43,7 @@ static absl::StatusOr<EndTokens> parseOption(const std::string &option) {
   return tokens;
 }
 
-/// What the file says; no source if it says nothing.
+/// Reads the end tokens in a file; `source` is empty if it has none.
 static absl::StatusOr<EndTokens> readFile(const std::filesystem::path &path) {
   EndTokens tokens;
   std::ifstream file(path);
@@ -78,7 +78,7 @@ absl::StatusOr<EndTokens> tprun::readEndTokens(const std::string &option,
   if (weights.empty())
     return EndTokens();
   std::filesystem::path folder(weights);
-  std::error_code ignored; // what cannot be read is said by who reads weights
+  std::error_code ignored; // loading the weights reports errors
   if (!std::filesystem::is_directory(folder, ignored))
     folder = folder.parent_path();
   for (const char *name : {"generation_config.json", "config.json"}) {

@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file After which tokens a text is complete.
+/// \file The tokens after which a text is complete.
 ///
-/// A checkpoint says so beside its weights: `eos_token_id` of
+/// A checkpoint has them in a file next to its weights: `eos_token_id` of
 /// generation_config.json, else of config.json, is a token id, a list of them,
-/// or null. `--end_token=2,7` says otherwise, and `--end_token=none` that there
-/// is none.
+/// or null. `--end_token=2,7` overrides this, and `--end_token=none` means that
+/// no token ends a text.
 
 #ifndef TPRUN_ENDTOKENS_H
 #define TPRUN_ENDTOKENS_H
@@ -24,12 +24,13 @@ struct EndTokens {
   std::string source;       ///< `--end_token`, or the name of a file.
 
   bool contains(int64_t token) const;
-  /// `2,7`, or `none`.
+  /// Returns, for example, `2,7`, or `none`.
   std::string str() const;
 };
 
-/// What `option` says, the value of --end_token; if it is empty, what stands
-/// beside the safetensors file or in the folder `weights`, if anything does.
+/// Returns the end tokens in `option`, the value of --end_token. If that is
+/// empty, reads them from the folder of the safetensors file `weights`, or from
+/// the folder `weights`, if there are any.
 absl::StatusOr<EndTokens> readEndTokens(const std::string &option,
                                         const std::string &weights);
 

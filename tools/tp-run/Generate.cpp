@@ -16,7 +16,7 @@
 
 using namespace tprt;
 
-/// Binds integers to an input, zeros behind them.
+/// Binds integers to an input, followed by zeros.
 static absl::Status bindIntegers(Session &session, absl::string_view name,
                                  absl::Span<const int64_t> values) {
   const Artifact &artifact = session.getArtifact();
@@ -41,7 +41,7 @@ static absl::Status bindIntegers(Session &session, absl::string_view name,
                       tprun::encode(input.dtype, padded));
 }
 
-/// The entry's output with the logits.
+/// Returns the entry's output that has the logits.
 static absl::StatusOr<const OutputRow *>
 findLogits(const Artifact &artifact, absl::string_view entryName) {
   absl::optional<uint32_t> entry = artifact.findEntry(entryName);
@@ -64,7 +64,8 @@ findLogits(const Artifact &artifact, absl::string_view entryName) {
   return found;
 }
 
-/// The token after the one at `place` of those the entry was given.
+/// Picks the token that follows the one at `place` of those that the entry was
+/// given.
 static absl::StatusOr<int64_t> pick(Session &session, const OutputRow &output,
                                     int64_t place, double temperature,
                                     uint64_t random) {
@@ -76,7 +77,8 @@ static absl::StatusOr<int64_t> pick(Session &session, const OutputRow &output,
   int64_t rows = row == 0 ? 0 : static_cast<int64_t>(bytes.size()) / row;
   if (rows == 0)
     return makeError(ErrorCode::UnknownName, "the logits are empty");
-  // One row is that of the last token; else there is one for each token.
+  // A single row belongs to the last token; else there is one row for each
+  // token.
   int64_t at = rows == 1 ? 0 : std::min(place, rows - 1);
   return tprun::sample(output.dtype,
                        absl::string_view(bytes).substr(at * row, row),

@@ -10,7 +10,8 @@
 ///
 /// `length` is how many of the S tokens are the prompt; `position` is the place
 /// of `token` in the sequence, counted from 0. Ids are integers of any width.
-/// The logits are the output of that name, or the first that is not a cache.
+/// The logits are the output of that name, or the first output that is not a
+/// cache.
 
 #ifndef TPRUN_GENERATE_H
 #define TPRUN_GENERATE_H
@@ -22,8 +23,8 @@
 
 namespace tprun {
 
-/// The new tokens. If it `prints`, they are also printed as they
-/// come, separated by commas, and then times to stderr.
+/// Returns the new tokens. If `prints`, also prints them as they come,
+/// separated by commas, and then times to stderr.
 absl::StatusOr<std::vector<int64_t>>
 generate(tprt::Session &session, const Options &options, bool prints);
 

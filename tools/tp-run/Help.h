@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What --help says.
+/// \file The text of --help.
 
 #ifndef TPRUN_HELP_H
 #define TPRUN_HELP_H

@@ -39,7 +39,7 @@ static std::string describeType(DType dtype, absl::Span<const int64_t> shape) {
   return absl::StrCat(getName(dtype), "[", absl::StrJoin(shape, ","), "]");
 }
 
-/// `model`, or `model:(1)2` of a part of the axis.
+/// Returns, for example, `model`, or `model:(1)2` for a part of the axis.
 static std::string describeAxis(const Artifact &artifact,
                                 const AxisRefRow &ref) {
   const MeshAxis &axis = artifact.rows<MeshAxis>()[ref.axis];
@@ -49,7 +49,8 @@ static std::string describeAxis(const Artifact &artifact,
   return text;
 }
 
-/// `[{"data"}, {}]`, as programs write it; `whole` of what nothing cuts.
+/// Returns, for example, `[{"data"}, {}]`, as programs write it; `whole` if
+/// nothing is sharded.
 static std::string describeSharding(const Artifact &artifact, Range dims) {
   std::vector<std::string> parts;
   bool isCut = false;
@@ -83,10 +84,10 @@ static const char *describeRole(Role role) {
 
 namespace {
 
-/// A tensor that goes in or out, or several that are alike.
+/// An input or output, or several that are alike.
 struct Line {
   std::string kind, name, type, sharding, local;
-  int first = -1, last = -1; ///< What stands for `*` in the name.
+  int first = -1, last = -1; ///< The numbers for `*` in the name.
   size_t count = 1;
 };
 
@@ -114,7 +115,8 @@ private:
   std::string getFormat() const {
     std::string format = absl::StrCat(kFormatVersion);
     absl::string_view whole = artifact.bytes(SectionKind::GlobalProgram);
-    // Bytecode begins with a magic number, a version and who has written it.
+    // Bytecode begins with a magic number, a version and the name of its
+    // producer.
     if (whole.size() > 5) {
       absl::string_view by = whole.substr(5, whole.find('\0', 5) - 5);
       if (absl::ConsumePrefix(&by, "MLIR"))
@@ -136,7 +138,7 @@ private:
         artifact.rows<DeviceRow>().empty() ? "" : ", in an order of their own");
   }
 
-  /// The CPU's features, or the GPUs that there is code for.
+  /// Returns the CPU's features, or the GPUs for which there is code.
   std::string getCode() const {
     std::vector<std::string> chips;
     for (const GpuImageRow &image : artifact.rows<GpuImageRow>())
@@ -145,7 +147,7 @@ private:
           image.kind == GpuImageKind::Ptx ? " and later (PTX)" : ""));
     if (!chips.empty())
       return absl::StrJoin(chips, ", ");
-    // Features are many; the widest vectors are what differs.
+    // There are many features; only the widest vectors matter here.
     std::pair<absl::string_view, absl::string_view> cpu = absl::StrSplit(
         artifact.bytes(SectionKind::CpuFeatures), absl::MaxSplits(':', 1));
     std::vector<absl::string_view> features = absl::StrSplit(cpu.second, ',');

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What an artifact is, for people.
+/// \file Describes an artifact for people.
 
 #ifndef TPRUN_INFO_H
 #define TPRUN_INFO_H
@@ -12,9 +12,9 @@
 
 namespace tprun {
 
-/// Mesh, chips and versions of the artifact in a file, and of each entry its
-/// inputs with types and shardings, its outputs, its steps and what a device
-/// holds:
+/// Describes the artifact in a file: mesh, chips and versions, and for each
+/// entry its inputs with types and shardings, its outputs, its steps and what a
+/// device holds:
 ///
 ///     mlp.tpx: 42.4 KiB for cpu
 ///       format  6, written with MLIR 22.1.8
@@ -24,8 +24,8 @@ namespace tprun {
 ///       input   arg0  f32[8,512]     whole
 ///       input   arg1  f32[512,2048]  [{}, {"model"}]  f32[512,512] each
 ///
-/// Inputs that differ in a number of their names alone, such as those of equal
-/// layers, are one line.
+/// Inputs that differ only in a number in their names, such as those of equal
+/// layers, share a line.
 absl::StatusOr<std::string> describeArtifact(const std::string &path);
 
 } // namespace tprun

@@ -22,7 +22,8 @@
 
 using namespace tprt;
 
-/// Whether an integer type holds the number, and a double all its digits.
+/// Returns true if the type can hold the number; an integer must also be exact
+/// as a double.
 static bool holds(DType dtype, double value) {
   if (isFloat(dtype))
     return true;
@@ -47,12 +48,12 @@ static absl::Status bindOne(Session &session, const std::string &name,
   const Artifact &artifact = session.getArtifact();
   absl::optional<uint32_t> input = artifact.findInput(name);
   std::vector<uint32_t> parts = artifact.findParts(name);
-  if (!input && parts.empty()) // the session words that error
+  if (!input && parts.empty()) // the session reports the error
     return session.bind(name, DType::F32, {}, "");
   if (absl::EndsWith(value, ".safetensors"))
     return addContext(bindFile(session, name, value),
                       absl::StrCat("--input ", name, "=", value));
-  // Parts are given as the stored tensor that they are parts of.
+  // A value for parts is given as the stored tensor that they belong to.
   const InputRow &row =
       artifact.rows<InputRow>()[input ? *input : parts.front()];
   std::vector<double> values;
@@ -96,7 +97,8 @@ tprun::bindInputs(Session &session, const Options &options) {
   absl::flat_hash_set<absl::string_view> given;
   if (!options.generate.empty())
     given.insert(std::begin(kGenerateInputs), std::end(kGenerateInputs));
-  // The loop gives inputs their values, and those of other entries none.
+  // The training loop binds the inputs of its entry; those of other entries are
+  // not needed.
   if (!options.train.empty())
     for (const InputRow &input : session.getArtifact().rows<InputRow>())
       if (input.role == Role::Input)

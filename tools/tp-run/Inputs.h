@@ -13,16 +13,16 @@
 
 namespace tprun {
 
-/// The inputs that --generate binds as it goes.
+/// The inputs that --generate binds in each step.
 inline constexpr absl::string_view kGenerateInputs[] = {"tokens", "length",
                                                         "token", "position"};
 
-/// Binds weights, --input values, and random numbers to what is left, whose
-/// names it returns.
+/// Binds weights, --input values, and random numbers to the remaining inputs,
+/// whose names it returns.
 absl::StatusOr<std::vector<std::string>> bindInputs(tprt::Session &session,
                                                     const Options &options);
 
-/// Says on stderr that these inputs got random values.
+/// Prints a note on stderr that these inputs got random values.
 void noteRandomInputs(std::vector<std::string> names);
 
 } // namespace tprun

@@ -21,7 +21,7 @@ static absl::Status fail(absl::string_view what) {
 
 absl::StatusOr<tprun::MemoryFile>
 tprun::MemoryFile::create(absl::string_view bytes) {
-  // Open in the processes that this one starts.
+  // Not close-on-exec: processes that this one starts must be able to open it.
   MemoryFile file(::memfd_create("tp-run", 0));
   if (file.descriptor < 0)
     return fail("make");

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A file that is only in memory: what this tool and tp-opt hand each
-/// other. However both end, nothing is left behind.
+/// \file A file that exists only in memory, for passing data between this tool
+/// and tp-opt. However both end, nothing is left behind.
 
 #ifndef TPRUN_MEMORYFILE_H
 #define TPRUN_MEMORYFILE_H
@@ -27,9 +27,10 @@ public:
   }
   ~MemoryFile();
 
-  /// Under which a process that this one starts can open it.
+  /// Returns the path by which a process that this one starts can open the
+  /// file.
   std::string getPath() const;
-  /// What is in it now.
+  /// Returns its current contents.
   absl::StatusOr<std::string> read() const;
 
 private:

@@ -10,7 +10,8 @@
 
 using namespace tprt;
 
-/// Whether the doubles are converted by copyStrided; other types are integers.
+/// Returns true if copyStrided converts doubles to this type; other types are
+/// integers.
 static bool convertsFromDouble(DType dtype) {
   return canConvert(DType::F64, dtype);
 }
@@ -35,7 +36,8 @@ std::string tprun::encode(DType dtype, absl::Span<const double> values) {
   return bytes;
 }
 
-/// The integer at `from`: as bits, sign-extended if the type has a sign.
+/// Returns the bits of the integer at `from`, sign-extended if the type is
+/// signed.
 static uint64_t decodeInteger(DType dtype, const char *from) {
   int64_t size = tprt::getSize(dtype);
   uint64_t bits = 0;

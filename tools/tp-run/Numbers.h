@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Elements of any type as doubles, and back.
+/// \file Conversion between elements of any type and doubles.
 
 #ifndef TPRUN_NUMBERS_H
 #define TPRUN_NUMBERS_H
@@ -16,11 +16,11 @@
 
 namespace tprun {
 
-/// The bytes of integers or floats in an element type.
+/// Returns the bytes of numbers in an element type.
 std::string encode(tprt::DType dtype, absl::Span<const double> values);
-/// And back.
+/// The inverse of `encode`.
 std::vector<double> decode(tprt::DType dtype, absl::string_view bytes);
-/// Each element as text: integers with all digits, floats with nine.
+/// Returns each element as text: integers with all digits, floats with nine.
 std::vector<std::string> format(tprt::DType dtype, absl::string_view bytes);
 
 } // namespace tprun

@@ -65,7 +65,7 @@ static absl::Status checkLink(const tprun::Options &options) {
   return absl::OkStatus();
 }
 
-/// --train is a loop of its own.
+/// Checks the options of --train, which runs a loop of its own.
 static absl::Status checkTraining(const tprun::Options &options) {
   if (options.train.empty()) {
     if (options.steps != 0 || !options.log.empty())
@@ -87,7 +87,7 @@ static absl::Status checkTraining(const tprun::Options &options) {
   return absl::OkStatus();
 }
 
-/// Refuses options that do not go together.
+/// Refuses options that cannot be combined.
 static absl::Status checkTogether(const tprun::Options &options) {
   if (options.backend == tprun::kInterpreter &&
       (options.check || options.bench > 0 || !options.trace.empty()))
@@ -136,7 +136,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   TPRT_RETURN_IF_ERROR(refuseUnknown(arguments));
   spellWithUnderscores(arguments);
   TPRT_RETURN_IF_ERROR(refuseEmpty(arguments));
-  // Ends the process with code 1 on a value that a flag cannot have.
+  // If a flag has an invalid value, this ends the process with code 1.
   arguments = absl::ParseCommandLine(static_cast<int>(arguments.size()),
                                      arguments.data());
   if (arguments.size() != 2)
@@ -179,7 +179,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
         options.endTokens,
         readEndTokens(absl::GetFlag(FLAGS_end_token), options.weights));
   }
-  // NaN is none of these.
+  // The comparisons are negated so that NaN is refused.
   if (!(timeout > 0) || !(runTimeout >= 0) || options.ranks < 0 ||
       options.threads < 0 || options.bench < 0 || options.maxTokens < 1 ||
       !(options.temperature >= 0) || !(warmUp >= 0))

@@ -18,13 +18,13 @@
 
 namespace tprun {
 
-/// The --backend that has no library in the runtime.
+/// The only --backend without a library in the runtime.
 inline constexpr char kInterpreter[] = "interpreter";
 
 struct Options {
   std::string program; ///< .tpx, .mlir or .mlirbc
-  std::string shard;   ///< For .mlir: what tp-opt's --tp-compile takes.
-  bool cache = true;   ///< Whether what a .mlir compiles to is kept.
+  std::string shard;   ///< For .mlir: options of tp-opt's --tp-compile.
+  bool cache = true;   ///< Keep what a .mlir compiles to.
   std::string backend;
   int ranks = 0;
   int threads = 0;
@@ -32,7 +32,7 @@ struct Options {
   absl::Duration runTimeout;
   tprt::Link link; ///< Emulated between ranks.
   std::string weights;
-  /// name=value of every --input, in order.
+  /// The name=value of every --input, in order.
   std::vector<std::pair<std::string, std::string>> inputs;
   std::string entry;
   uint64_t seed = 0;
@@ -42,10 +42,10 @@ struct Options {
   bool check = false;
   bool verify = false;
   int bench = 0;
-  absl::Duration warmUp; ///< Before --bench takes times.
-  std::string train;     ///< Data; empty: nothing is trained.
+  absl::Duration warmUp; ///< Before --bench measures.
+  std::string train;     ///< The data; empty if nothing is trained.
   int64_t steps = 0;     ///< Of training.
-  std::string log;       ///< Of training; empty: none is written.
+  std::string log;       ///< Of training; empty if there is none.
   bool allowTF32 = false;
   std::string trace;
   std::string generate;
@@ -54,12 +54,12 @@ struct Options {
   EndTokens endTokens; ///< Of --generate.
 };
 
-/// Reads the command line. Asked for help or the version,
-/// it prints that and sets *done.
+/// Reads the command line. If help or the version is asked for, prints that and
+/// sets *done.
 absl::StatusOr<Options> parseOptions(int argc, char **argv, bool *done);
 
-/// A list of integers: `1,2,3`, or the name of a file with such a list, also
-/// separated by blanks.
+/// Parses a list of integers: `1,2,3`, or the name of a file with such a list,
+/// which may also be separated by blanks.
 absl::StatusOr<std::vector<int64_t>> parseTokens(const std::string &text);
 
 } // namespace tprun

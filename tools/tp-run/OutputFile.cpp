@@ -17,7 +17,7 @@
 
 using namespace tprt;
 
-/// What errno says of a file that there cannot be.
+/// Returns the error for a file that cannot be written, from errno.
 static absl::Status makeUnwritable(const std::string &path) {
   return makeError(getFileError(errno, ErrorCode::FileUnwritable),
                    "cannot write '", path, "': ", std::strerror(errno),
@@ -25,19 +25,19 @@ static absl::Status makeUnwritable(const std::string &path) {
                    "written to");
 }
 
-/// Whether nothing can be moved to this place.
+/// Returns true if no file can be moved to this path.
 static bool isWrittenInPlace(const std::string &path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode))
     return false;
-  // A descriptor may be of a regular file, too.
+  // A path to a descriptor may lead to a regular file.
   return !S_ISREG(info.st_mode) || absl::StartsWith(path, "/proc/") ||
          absl::StartsWith(path, "/dev/fd/") ||
          absl::StartsWith(path, "/dev/std");
 }
 
-/// Opens a new file beside another; below 0 as ::open. All processes of a job
-/// may do so at once.
+/// Opens a new file in the folder of `path`; returns a negative number on
+/// failure, like ::open. All processes of a job may do so at once.
 static int createBeside(const std::string &path, std::string &name) {
   for (int attempt = 0;; ++attempt) {
     name = absl::StrCat(path, ".", ::getpid(), "-", attempt, ".tmp");
@@ -54,7 +54,7 @@ absl::Status tprun::checkWritable(const std::string &path) {
   if (isThere && S_ISDIR(info.st_mode))
     return makeError(ErrorCode::BadOption, "'", path,
                      "' is a folder; name a file in it");
-  // Moving another file there would ask the folder alone.
+  // Moving another file there would only need permission for the folder.
   if (isThere && ::access(path.c_str(), W_OK) != 0)
     return makeUnwritable(path);
   if (isWrittenInPlace(path))
@@ -79,7 +79,7 @@ absl::Status tprun::writeFile(const std::string &path,
   absl::Status status;
   bool isWhole = writeAll(file, bytes);
   int error = errno;
-  // A network's file system may tell only now.
+  // A network file system may report errors only now.
   if (::close(file) != 0 && isWhole) {
     isWhole = false;
     error = errno;

@@ -3,9 +3,9 @@
 
 /// \file How files that a user names are written: whole or not at all.
 ///
-/// The bytes go to a file beside `path`, which is then moved there: nobody ever
-/// reads half of it, and a full disk leaves what was there before. Devices,
-/// pipes and open descriptors are written to as they are.
+/// The bytes go to a new file in the folder of `path`, which is then moved to
+/// `path`: nobody ever reads half of it, and a full disk leaves what was there
+/// before. Devices, pipes and open descriptors are written to directly.
 
 #ifndef TPRUN_OUTPUTFILE_H
 #define TPRUN_OUTPUTFILE_H
@@ -17,11 +17,11 @@
 
 namespace tprun {
 
-/// Whether there can be such a file, to be asked before the work whose result
-/// it takes. Leaves nothing behind. BadOption for a folder.
+/// Checks that such a file can be written, before the work whose result it
+/// receives. Leaves nothing behind. BadOption for a folder.
 absl::Status checkWritable(const std::string &path);
 
-/// FileUnwritable if there can be no such file, DiskFull if bytes get lost.
+/// FileUnwritable if the file cannot be created, DiskFull if bytes get lost.
 absl::Status writeFile(const std::string &path, absl::string_view bytes);
 
 } // namespace tprun

@@ -80,7 +80,7 @@ absl::Status tprun::checkOutputFile(const Session &session,
                                     const std::string &entry,
                                     const std::string &path) {
   const Artifact &artifact = session.getArtifact();
-  // The session says that there is no such entry when it is to run it.
+  // If there is no such entry, the session reports that when it runs.
   if (absl::optional<uint32_t> index = artifact.findEntry(entry)) {
     for (const Artifact::Result &output : getResults(artifact, *index)) {
       std::string name(output.name);

@@ -19,7 +19,7 @@ namespace {
 struct Tensor {
   DType dtype;
   std::vector<int64_t> shape;
-  int64_t covered = 0; ///< How many elements parameters have of it.
+  int64_t covered = 0; ///< The number of its elements that parameters hold.
   std::string bytes;
 };
 
@@ -31,7 +31,7 @@ static bool isParameter(const InputRow &input) {
   return input.role == Role::Parameter;
 }
 
-/// The tensors of the file, without bytes.
+/// Lists the tensors of the file, without their bytes.
 static Tensors listTensors(const Artifact &artifact) {
   Tensors tensors;
   for (const InputRow &input : artifact.rows<InputRow>()) {

@@ -19,8 +19,8 @@ using namespace tprt;
 
 static std::atomic<bool> isExitExpected{true};
 
-/// Ends the process where there may be no memory for a message that is put
-/// together.
+/// Ends the process with a fixed message, as there may be no memory for
+/// assembling one.
 [[noreturn]] static void dieOutOfMemory() {
   static constexpr char message[] =
       "error: [TP0878] out of memory: use more devices, or a smaller batch or "
@@ -34,7 +34,7 @@ static void die(const absl::Status &status) {
   std::_Exit(getExitCode(status));
 }
 
-/// Runs in exit(), whoever called that.
+/// Runs in exit(), whoever called it.
 static void checkExit() {
   if (!isExitExpected)
     die(makeError(
@@ -47,7 +47,7 @@ static void checkExit() {
 
 void tprun::setUpProcess() {
   occupyStandardStreams();
-  std::signal(SIGXFSZ, SIG_IGN); // a file's limit is an error, like a full disk
+  std::signal(SIGXFSZ, SIG_IGN); // exceeding a file size limit is an error
   std::set_new_handler(dieOutOfMemory);
   std::atexit(checkExit);
 }
@@ -58,7 +58,7 @@ void tprun::expectExit() { isExitExpected = true; }
 
 absl::Status tprun::flushStdout() {
   errno = 0;
-  // The flag remembers what an earlier flush has lost.
+  // The error flag is still set if an earlier flush failed.
   if (std::fflush(stdout) == 0 && !std::ferror(stdout))
     return absl::OkStatus();
   return makeError(ErrorCode::DiskFull, "cannot write to stdout: ",

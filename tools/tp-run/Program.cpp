@@ -19,11 +19,11 @@
 using namespace tprt;
 using namespace tprun;
 
-/// As many elements the interpreter may get as input for a check: seconds, for
-/// programs whose work grows with their weights.
+/// The most input elements for which a check uses the interpreter: it then
+/// takes seconds, for programs whose work grows with their weights.
 static constexpr int64_t kMaxInterpreted = int64_t{1} << 20;
 
-/// The whole program that an artifact was made of, as a file.
+/// Returns the whole program from which an artifact was made, as a file.
 static absl::StatusOr<MemoryFile> getWholeProgram(const Artifact &artifact) {
   absl::string_view bytes = artifact.bytes(SectionKind::GlobalProgram);
   if (bytes.empty())
@@ -33,12 +33,12 @@ static absl::StatusOr<MemoryFile> getWholeProgram(const Artifact &artifact) {
   return MemoryFile::create(bytes);
 }
 
-/// Whether the compiler reads it: text by its name, bytecode by what it begins
-/// with, too.
+/// Returns true for programs that the compiler reads. Text is recognized by the
+/// file's name, bytecode also by its first bytes.
 static bool isSource(const std::string &path) {
   if (absl::EndsWith(path, ".mlir") || absl::EndsWith(path, ".mlirbc"))
     return true;
-  // Who opens a pipe waits for somebody to write to it.
+  // Opening a pipe would wait for somebody to write to it.
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     return false;
@@ -56,7 +56,7 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
   }
   if (options.backend == kInterpreter) {
     if (needsCompiler) {
-      // tp-opt would say so, too, but not with our code.
+      // tp-opt would also report this, but not with our code.
       TPRT_RETURN_IF_ERROR(File::open(options.program).status());
       return loadInterpreted(options.program, options.shard);
     }
@@ -64,7 +64,7 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
     TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(*artifact));
     return loadInterpreted(whole.getPath(), "");
   }
-  // Before anything is compiled for it.
+  // Checked before anything is compiled for the backend.
   absl::Status loaded = loadBackend(options.backend).status();
   if (getErrorCode(loaded) == ErrorCode::UnknownBackend)
     return makeError(ErrorCode::UnknownBackend, "--backend=", options.backend,
@@ -78,7 +78,7 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
   return Program{std::move(artifact), nullptr};
 }
 
-/// Whether the interpreter is fast enough for it.
+/// Returns true if the interpreter is fast enough for the program.
 static bool isSmall(const Artifact &artifact) {
   int64_t total = 0;
   for (const InputRow &input : artifact.rows<InputRow>()) {
@@ -96,7 +96,7 @@ absl::StatusOr<Program> tprun::loadReference(const Artifact &artifact,
   Progress progress("preparing the check");
   if (isSmall(artifact))
     return loadInterpreted(whole.getPath(), "", draw);
-  // The same mesh, of one device.
+  // The same mesh axes, with one device in total.
   std::string mesh;
   for (const MeshAxis &axis : artifact.rows<MeshAxis>())
     absl::StrAppend(&mesh, mesh.empty() ? " mesh=" : ",",

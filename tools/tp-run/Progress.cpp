@@ -13,7 +13,7 @@ tprun::Progress::Progress(absl::string_view what) {
 }
 
 tprun::Progress::~Progress() {
-  // Back to the start, and clear the line.
+  // Moves to the start of the line and clears it.
   if (::isatty(STDERR_FILENO))
     std::fputs("\r\033[K", stderr);
 }

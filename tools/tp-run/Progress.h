@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a person at a terminal reads while waiting.
+/// \file Messages for a person who waits at a terminal.
 
 #ifndef TPRUN_PROGRESS_H
 #define TPRUN_PROGRESS_H
@@ -10,8 +10,8 @@
 
 namespace tprun {
 
-/// Shows a line on stderr until it goes out of scope; nothing if stderr is no
-/// terminal.
+/// Shows a line on stderr until it goes out of scope; nothing if stderr is not
+/// a terminal.
 class Progress {
 public:
   explicit Progress(absl::string_view what);

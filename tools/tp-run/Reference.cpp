@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<Session>> Reference::open(int draw) const {
   return session;
 }
 
-/// What the user reads meanwhile.
+/// Returns the progress message.
 static std::string describeRun(int draw) {
   return draw == 0 ? "running the whole program"
                    : absl::StrCat("running the whole program with other "

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Runs of the whole program that a sharded one is held against.
+/// \file Runs of the whole program with which a sharded one is compared.
 
 #ifndef TPRUN_REFERENCE_H
 #define TPRUN_REFERENCE_H
@@ -12,20 +12,20 @@
 namespace tprun {
 
 /// The whole program on one device, on the inputs of a sharded one. It is run
-/// anew for each draw: number 0 is the program as it is, and the others have
-/// other rounding errors, see loadReference in Program.h.
+/// again for each draw: draw 0 is the program itself, and the others have other
+/// rounding errors, see loadReference in Program.h.
 class Reference {
 public:
   Reference(const tprt::Artifact &sharded, const Options &options)
       : sharded(sharded), options(options) {}
 
-  /// The outputs of an entry, in their order.
+  /// Returns the outputs of an entry, in their order.
   absl::StatusOr<std::vector<std::string>> run(const std::string &entry,
                                                int draw) const;
   absl::StatusOr<std::vector<int64_t>> generate(int draw) const;
 
 private:
-  /// A session with the inputs bound.
+  /// Opens a session with the inputs bound.
   absl::StatusOr<std::unique_ptr<tprt::Session>> open(int draw) const;
 
   const tprt::Artifact &sharded;

@@ -15,12 +15,12 @@
 using namespace tprt;
 
 namespace {
-/// Elements in memory, which may be unaligned.
+/// Elements in memory that may be unaligned.
 template <typename T> struct Logits {
   const char *begin;
   size_t count;
 
-  /// What an element is compared as.
+  /// The type in which elements are compared.
   using Number = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
   Number get(size_t i) const {
@@ -29,8 +29,8 @@ template <typename T> struct Logits {
     return static_cast<Number>(value);
   }
 
-  /// The index of the first of the largest elements. Sixteen maxima are kept
-  /// side by side, so that no comparison waits for the one before.
+  /// Returns the index of the first of the largest elements. Sixteen maxima are
+  /// kept in parallel, so that no comparison waits for the previous one.
   size_t findLargest() const {
     std::array<Number, 16> largest;
     largest.fill(get(0));
@@ -68,7 +68,7 @@ static int64_t sampleOf(absl::string_view bytes, double temperature,
   for (size_t i = 0; i < weights.size(); ++i)
     if ((left -= weights[i]) < 0)
       return static_cast<int64_t>(i);
-  return static_cast<int64_t>(best); // rounding has eaten the last of it
+  return static_cast<int64_t>(best); // nothing was chosen due to rounding
 }
 
 int64_t tprun::sample(DType dtype, absl::string_view logits, double temperature,
@@ -87,7 +87,7 @@ int64_t tprun::sample(DType dtype, absl::string_view logits, double temperature,
     return of(Float8E4M3FN());
   case DType::F8E5M2:
     return of(Float8E5M2());
-  default: // no other float is left
+  default: // no other float type remains
     return of(float());
   }
 }

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file From logits to a token.
+/// \file Chooses a token, given logits.
 
 #ifndef TPRUN_SAMPLING_H
 #define TPRUN_SAMPLING_H
@@ -12,10 +12,11 @@
 
 namespace tprun {
 
-/// The index of the largest logit, or with a temperature above 0 one drawn from
-/// softmax(logits / temperature) by `random`. All ranks draw the same. Logits
-/// are floats of the type, as they lie in memory: of a large vocabulary, making
-/// others of them would take as long as some of the model's layers.
+/// Returns the index of the largest logit, or with a temperature above 0 one
+/// drawn from softmax(logits / temperature) by `random`. All ranks draw the
+/// same. Logits are floats of the given type, used without conversion: for a
+/// large vocabulary, converting them would take as long as some of the model's
+/// layers.
 int64_t sample(tprt::DType dtype, absl::string_view logits, double temperature,
                uint64_t random);
 

@@ -32,7 +32,7 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
     time = absl::ToDoubleMicroseconds(absl::Now() - begin);
     return status;
   };
-  // Primitives are made in the first run, and weights repacked.
+  // In the first run, primitives are created and weights repacked.
   double first = 0, other = 0;
   TPRT_RETURN_IF_ERROR(measure(first));
   TPRT_RETURN_IF_ERROR(measure(other));
@@ -41,7 +41,7 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   std::vector<double> times;
   for (int i = 0; i < runs; ++i)
     TPRT_RETURN_IF_ERROR(measure(times.emplace_back()));
-  // Apart, as reading the clock at every step takes time itself.
+  // In a separate run, as reading the clock at every step takes time.
   session.recordTimes(true);
   TPRT_RETURN_IF_ERROR(session.run(entry));
   std::vector<Session::RankTimes> recorded = session.takeTimes();
@@ -79,7 +79,8 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   if (wait > 0)
     std::printf("  of which waiting for other ranks %.1f us\n", wait);
   if (carried > 0) {
-    // Starts and ends take a rank's own time only where it waits.
+    // Starting and finishing a collective takes a rank's own time only while it
+    // waits.
     double exposed = total[static_cast<size_t>(StepKind::CollectiveDone)];
     std::printf("  compute %.1f us, communication %.1f us, exposed %.1f us\n",
                 std::accumulate(std::begin(total), std::end(total), 0.0) -
@@ -99,7 +100,7 @@ absl::Status tprun::writeTrace(const Session &session,
     if (!steps.empty())
       origin = std::min(origin, steps.front().begin);
   for (const auto &[rank, steps] : recorded) {
-    // What goes on beside the steps has a lane of its own.
+    // Collectives that overlap with steps have a lane of their own.
     int beside = session.getNumRanks() + rank;
     auto nameLane = [&](int lane, const std::string &name) {
       events.push_back({{"ph", "M"},
@@ -132,7 +133,7 @@ absl::Status tprun::writeTrace(const Session &session,
     if (hasBeside)
       nameLane(beside, absl::StrCat("rank ", rank, ", collectives"));
   }
-  // A name that is no UTF-8 is no JSON: it loses what is not.
+  // A name that is not UTF-8 cannot be in JSON: its invalid bytes are replaced.
   std::string text = nlohmann::json{{"traceEvents", events}}.dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace);
   return writeFile(getTracePath(session, path), text + "\n");

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How long runs and their steps take.
+/// \file Measures how long runs and their steps take.
 
 #ifndef TPRUN_TIMES_H
 #define TPRUN_TIMES_H
@@ -12,21 +12,21 @@
 namespace tprun {
 
 /// Runs the entry `runs` times and prints the times, in total and by kind of
-/// step. The warm-up before takes `warmUp`, and at least two runs. The times by
-/// kind come from one more run, which also goes to the file `trace` if that is
-/// not empty.
+/// step. A warm-up comes first, which takes `warmUp` and at least two runs. The
+/// times by kind come from one more run, which is also written to the file
+/// `trace` if that is not empty.
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
                        int runs, absl::Duration warmUp,
                        const std::string &trace);
 
-/// Writes the steps of recorded runs as a Chrome trace, one row per rank,
-/// and one for the collectives that went on beside its steps.
+/// Writes the steps of recorded runs as a Chrome trace: one row per rank, and
+/// one for the collectives that overlapped with its steps.
 absl::Status writeTrace(const tprt::Session &session,
                         absl::Span<const tprt::Session::RankTimes> recorded,
                         const std::string &path);
 
-/// Where this process writes its trace. Under MPI each has its own: FILE,
-/// FILE.1, FILE.2, ..
+/// Returns where this process writes its trace. Under MPI each process has its
+/// own file: FILE, FILE.1, FILE.2, ..
 std::string getTracePath(const tprt::Session &session, const std::string &path);
 
 } // namespace tprun

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A file of tokens, as tools that train language models write them.
+/// \file A file of tokens, in the formats of tools that train language models.
 
 #ifndef TPRUN_TOKENFILE_H
 #define TPRUN_TOKENFILE_H

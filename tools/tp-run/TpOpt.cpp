@@ -58,11 +58,13 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
   if (code == 3)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt could not do its work; see its message above");
-  // The loader says 127 of libraries that are missing or do not fit the memory.
+  // 127 comes from the loader, if libraries are missing or do not fit in
+  // memory.
   if (code == 127)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt could not be started; see the message above");
-  // A user who stops it ends this process, too.
+  // Other signals come from a user who stops tp-opt, and end this process as
+  // well.
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt was killed, as the kernel does where there is no "

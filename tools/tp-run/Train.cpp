@@ -97,7 +97,7 @@ absl::Status tprun::train(Session &session, const Options &options,
   const Artifact &artifact = session.getArtifact();
   absl::optional<uint32_t> index = artifact.findEntry(entry);
   if (!index)
-    return session.run(entry); // which says that there is no such entry
+    return session.run(entry); // reports that there is no such entry
   TPRT_ASSIGN_OR_RETURN(
       Scalars scalars,
       findScalars(artifact, artifact.rows<EntryRow>()[*index]));

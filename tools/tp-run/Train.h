@@ -3,11 +3,11 @@
 
 /// \file Runs a step of training again and again.
 ///
-/// The entry is what --tp-train makes: it overwrites parameters and optimizer
-/// state, which stay where they are between the steps, on the devices. Each
-/// step's inputs are rows of a data set (TrainingData.h). The loss is the
-/// output of that name, or the only float without dimensions that overwrites
-/// nothing. The other outputs without dimensions go to the log.
+/// The entry is one that --tp-train makes: it overwrites parameters and
+/// optimizer state, which stay on the devices between steps. Each step's inputs
+/// are rows of a data set (TrainingData.h). The loss is the output of that
+/// name, or the only scalar float output that overwrites nothing. The other
+/// scalar outputs go to the log.
 
 #ifndef TPRUN_TRAIN_H
 #define TPRUN_TRAIN_H
@@ -17,8 +17,9 @@
 
 namespace tprun {
 
-/// Runs options.steps steps on inputs that are bound but for the data, prints a
-/// line for each, and writes the log and the parameters that are asked for.
+/// Runs options.steps steps. All inputs except the data must be bound. Prints a
+/// line for each step, and writes the log and the parameters if they are asked
+/// for.
 absl::Status train(tprt::Session &session, const Options &options,
                    const std::string &entry);
 

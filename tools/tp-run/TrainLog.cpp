@@ -90,7 +90,7 @@ absl::Status TrainLog::add(const TrainedStep &step) const {
   line["compute_s"] = step.time.compute;
   line["communication_s"] = step.time.communication;
   line["waiting_s"] = step.time.waiting;
-  // A name that is no UTF-8 is no JSON: it loses what is not.
+  // A name that is not UTF-8 cannot be in JSON: its invalid bytes are replaced.
   std::string text =
       line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (!writeAll(descriptor, text + "\n"))

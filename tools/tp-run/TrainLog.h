@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What is said of each step of training.
+/// \file Prints and logs each step of training.
 
 #ifndef TPRUN_TRAINLOG_H
 #define TPRUN_TRAINLOG_H
@@ -14,30 +14,31 @@
 
 namespace tprun {
 
-/// How long a step took, in seconds. What is left over reads data and results.
+/// How long a step took, in seconds. The rest of `total` goes to reading data
+/// and results.
 struct StepSplit {
   double total = 0, compute = 0, communication = 0;
-  double waiting = 0; ///< At collectives, for the slowest rank to come.
+  double waiting = 0; ///< For the slowest rank of each collective.
 };
 
-/// Of the steps of a program that a rank has recorded.
+/// Computes the split from the steps that a rank has recorded.
 StepSplit split(const tprt::Artifact &artifact,
                 const tprt::Session::RankTimes &times, double total);
 
 struct TrainedStep {
   uint64_t number, last; ///< Counted from 1.
   double loss;
-  /// Of the other outputs without dimensions, by name.
+  /// The other scalar outputs, by name.
   std::vector<std::pair<std::string, double>> scalars;
-  uint64_t samples, tokens; ///< No tokens: samples are of something else.
+  uint64_t samples, tokens; ///< Zero tokens: samples are something else.
   StepSplit time;
 };
 
-/// Prints steps, and writes each as a line of JSON as it comes, for people and
+/// Prints steps, and writes each as a line of JSON at once, for people and
 /// programs that follow the file.
 class TrainLog {
 public:
-  /// Opens the file, unless its name is empty. What was in it is lost.
+  /// Opens the file, unless its name is empty, and discards its old contents.
   static absl::StatusOr<TrainLog> open(const std::string &path);
   TrainLog(TrainLog &&other) noexcept
       : descriptor(std::exchange(other.descriptor, -1)),

@@ -22,7 +22,7 @@ static std::string describe(DType dtype, absl::Span<const int64_t> shape) {
   return absl::StrCat(getName(dtype), "[", absl::StrJoin(shape, ", "), "]");
 }
 
-/// The inputs that the data are for.
+/// Returns the inputs that the data set provides.
 static std::vector<const InputRow *>
 findInputs(const Artifact &artifact, uint32_t entry, const Options &options) {
   std::vector<const InputRow *> inputs;
@@ -69,7 +69,8 @@ absl::StatusOr<TrainingData> TrainingData::open(const Artifact &artifact,
   return data;
 }
 
-/// All columns have the same samples, and take as many at once.
+/// Adds a column. All columns have the same samples, and use equally many per
+/// step.
 absl::Status TrainingData::addColumn(Column column, size_t sampleDims,
                                      uint64_t count) {
   size_t leading = column.shape.size() - sampleDims;
@@ -98,7 +99,8 @@ absl::Status TrainingData::addColumn(Column column, size_t sampleDims,
   return absl::OkStatus();
 }
 
-/// Reads tokens as elements of an integer type that holds them.
+/// Reads tokens as elements of an integer type, which must be able to hold
+/// them.
 static absl::Status readTokens(const TensorReader &tokens, DType dtype,
                                absl::string_view input, uint64_t first,
                                uint64_t count, char *to) {
@@ -109,7 +111,7 @@ static absl::Status readTokens(const TensorReader &tokens, DType dtype,
   bool isSigned = dtype >= DType::I64 && dtype <= DType::I8;
   uint64_t most = ~uint64_t{0} >> (64 - 8 * size + (isSigned ? 1 : 0));
   for (uint64_t i = 0; i < count; ++i) {
-    uint64_t token = 0; // little-endian, as the machine is
+    uint64_t token = 0; // little-endian, like the machine
     std::memcpy(&token, &stored[i * storedSize], storedSize);
     if (token > most)
       return makeError(ErrorCode::TrainingData, "token ", first + i, " is ",
@@ -129,7 +131,7 @@ absl::Status TrainingData::openTokens(const Artifact &artifact,
       return artifact.text(input->name) == name;
     });
   };
-  // The last sample has a token behind it that is its last target.
+  // The last sample is followed by one more token, its last target.
   uint64_t count = tokens.shape[0], ahead = isNamed("targets") ? 1 : 0;
   for (const InputRow *input : inputs) {
     absl::string_view name = artifact.text(input->name);

@@ -3,20 +3,21 @@
 
 /// \file The data set of --train, and the rows of it that a step takes.
 ///
-/// A token file is numbers behind each other, in little-endian bytes: 16 bits
-/// each and nothing else, as nanoGPT writes them, or behind the header of
-/// llm.c, with 16 or 32 bits each. A sample is as many tokens as a row of the
-/// input has; samples do not overlap. Inputs are told apart by their names:
+/// A token file is a sequence of little-endian numbers: either 16 bits each and
+/// nothing else, as nanoGPT writes them, or 16 or 32 bits each after the header
+/// of llm.c. A sample is as many tokens as a row of the input has; samples do
+/// not overlap. Inputs are told apart by their names:
 ///
 ///     tokens    the tokens of the sample; or any name, if there is but one
 ///     labels    the same: models imported with phase=train shift them
-///     targets   the tokens one further, for programs that do not
+///     targets   the tokens shifted by one, for programs that do not
 ///
-/// In safetensors files, each input has a tensor of its name, the first
-/// dimension of which counts samples.
+/// In safetensors files, each input has a tensor of its name, whose first
+/// dimension counts samples.
 ///
-/// The first dimensions of an input, one, or two with micro-batches, count the
-/// samples of a step. The order is SampleOrder's. Each rank reads its rows.
+/// The first dimension of an input (the first two with micro-batches) counts
+/// the samples of a step. The order is SampleOrder's. Each rank reads only its
+/// rows.
 
 #ifndef TPRUN_TRAININGDATA_H
 #define TPRUN_TRAININGDATA_H
@@ -36,23 +37,23 @@ namespace tprun {
 
 class TrainingData {
 public:
-  /// The data of options.train, for the inputs of the entry that --input does
-  /// not give.
+  /// Opens the data of options.train, for the inputs of the entry that --input
+  /// does not give.
   static absl::StatusOr<TrainingData>
   open(const tprt::Artifact &artifact, uint32_t entry, const Options &options);
 
-  /// Gives the inputs their rows of a step, counted from 0.
+  /// Binds the inputs to their rows of a step, counted from 0.
   absl::Status bind(tprt::Session &session, uint64_t step) const;
 
-  /// Notes a digest of the data, which ranks have to have alike.
+  /// Notes a digest of the data, which must be the same on all ranks.
   absl::Status agree(tprt::Session &session) const;
 
   uint64_t getSamplesPerStep() const { return samplesPerStep; }
-  /// 0 unless samples are of tokens.
+  /// Returns 0 if samples are not tokens.
   uint64_t getTokensPerStep() const { return samplesPerStep * sequence; }
 
 private:
-  /// What an input takes of each sample.
+  /// The part of each sample that goes to one input.
   struct Column {
     std::string input;
     tprt::DType dtype;
@@ -62,7 +63,7 @@ private:
     std::function<absl::Status(uint64_t sample, uint64_t begin, uint64_t size,
                                char *to)>
         read;
-    tprt::TensorReader stored; ///< All that the file has of it.
+    tprt::TensorReader stored; ///< The whole tensor in the file.
   };
 
   TrainingData() = default;
@@ -76,7 +77,7 @@ private:
   absl::Status readRows(const Column &column, uint64_t step, uint64_t begin,
                         uint64_t size, char *to) const;
 
-  std::shared_ptr<tprt::SafetensorsFolder> folder; ///< Readers are into it.
+  std::shared_ptr<tprt::SafetensorsFolder> folder; ///< Outlives the readers.
   std::vector<Column> columns;
   uint64_t samples = 0, samplesPerStep = 0, sequence = 0;
   absl::optional<SampleOrder> order;

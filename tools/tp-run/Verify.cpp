@@ -17,10 +17,10 @@
 using namespace tprt;
 using namespace tprun;
 
-/// Of all kinds, and as many again of mixed ones.
+/// One of each kind, and as many mixed ones.
 static constexpr int kNumDataSets = 8;
 
-/// A program that the artifact carries, as a file.
+/// Returns a program that the artifact contains, as a file.
 static absl::StatusOr<MemoryFile> getProgram(const Artifact &artifact,
                                              SectionKind kind) {
   absl::string_view bytes = artifact.bytes(kind);
@@ -47,7 +47,8 @@ static absl::Status verifyPrograms(const MemoryFile &whole,
 }
 
 namespace {
-/// A data set, what the whole program makes of it, and how far off that may be.
+/// A data set, the whole program's outputs for it, and how far the artifact's
+/// may be off.
 struct Trial {
   std::string inputs, outputs, spreads;
 };
@@ -81,7 +82,7 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
     auto found = tensors.find(name);
     const SourceRow *source = artifact.getPartSource(index);
     if (found == tensors.end() && source) {
-      // The whole program has the tensor that it is a part of.
+      // The whole program has the tensor of which this input is a part.
       name = std::string(artifact.text(source->tensor));
       found = tensors.find(name);
     }
@@ -95,14 +96,15 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
   return absl::OkStatus();
 }
 
-/// The first element that is further off than it may be; -1 if none is.
+/// Returns the first element that is further off than allowed; -1 if there is
+/// none.
 static int64_t findWrong(DType dtype, absl::string_view got,
                          absl::string_view wanted, absl::string_view spread) {
   std::vector<double> a = decode(dtype, got), b = decode(dtype, wanted),
                       allowed = decode(DType::F64, spread);
   size_t size = getSize(dtype);
   for (size_t i = 0; i < b.size(); ++i) {
-    // As bytes: a double does not hold every 64-bit integer.
+    // Compares bytes, as a double does not hold every 64-bit integer.
     bool isSame = got.substr(i * size, size) == wanted.substr(i * size, size) ||
                   a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
     double apart = std::abs(a[i] - b[i]);
@@ -112,7 +114,7 @@ static int64_t findWrong(DType dtype, absl::string_view got,
   return -1;
 }
 
-/// With all digits that tell floats apart.
+/// Prints all digits that distinguish floats.
 static std::string print(double value) {
   return absl::StrFormat("%.9g", value);
 }

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Runs a program on this machine, or as one rank of mpirun's job. All it
-/// links is the runtime; what takes the compiler is done by the tp-opt beside
-/// it.
+/// \file Runs a program on this machine, or as one rank of mpirun's job. It
+/// links only the runtime; for work that needs the compiler, it starts the
+/// tp-opt in its folder.
 
 #include "Agree.h"
 #include "Check.h"
@@ -63,7 +63,7 @@ static absl::Status run(Session &session, const Options &options) {
     if (isSilent && isFirst)
       noteRun(session, entry, absl::Now() - begin);
   }
-  // Of a benchmark, the trace is of the run whose steps it counts.
+  // With a benchmark, the trace shows the run whose steps are counted.
   bool isTraceOfBenchmark = options.bench > 0 && !generates;
   if (!options.trace.empty() && !isTraceOfBenchmark)
     TPRT_RETURN_IF_ERROR(
@@ -85,8 +85,8 @@ static absl::Status run(Session &session, const Options &options) {
                    isTraceOfBenchmark ? options.trace : "");
 }
 
-/// Prints what each failed rank has to say and leaves without tidying up: a
-/// rank may still be inside a kernel and cannot be waited for.
+/// Prints the error of each failed rank and leaves without tidying up: a rank
+/// may still be inside a kernel and cannot be waited for.
 [[noreturn]] static void leave(const absl::Status &status, Session *session) {
   std::vector<absl::Status> errors;
   if (session && getExitCode(status) != 1)
@@ -102,8 +102,8 @@ static absl::Status run(Session &session, const Options &options) {
   std::_Exit(getExitCode(status));
 }
 
-/// The variable by which torchrun or srun tells this process that it has
-/// started others, too; null if neither has.
+/// Returns the variable by which torchrun or srun tells this process that it is
+/// one of several; null if neither does.
 static const char *findLauncherSize() {
   for (const char *size : {"WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (const char *value = std::getenv(size))
@@ -111,14 +111,14 @@ static const char *findLauncherSize() {
   return nullptr;
 }
 
-/// Whether this process is a rank on GPUs of torchrun's or srun's job. Who says
-/// where NCCL finds rank 0 wants it even for one.
+/// Returns true if this process is a rank on GPUs of torchrun's or srun's job.
+/// If a job of one process says where NCCL finds rank 0, that counts as well.
 static bool isOneOfMany() {
   return findLauncherSize() ||
          (std::getenv("WORLD_SIZE") && std::getenv("NCCL_COMM_ID"));
 }
 
-/// Other backends than CUDA do not meet by what torchrun and srun say: each
+/// Only the CUDA backend uses what torchrun and srun say: with others, each
 /// process would run the whole program.
 static absl::Status refuseLauncher(absl::string_view size,
                                    const Options &options, int64_t ranks) {
@@ -134,9 +134,9 @@ static absl::Status refuseLauncher(absl::string_view size,
                    ", or start one process, whose threads are the ranks");
 }
 
-/// Where --threads asks for more threads than there are cores, those that wait
-/// for work must not spin. OpenMP reads this when it is loaded, and sees the
-/// threads of its own process alone.
+/// If --threads asks for more threads than there are cores, threads that wait
+/// for work must not spin. OpenMP decides this when it is loaded, and knows
+/// only the threads of its own process.
 static void choosePatience(const Options &options) {
   const char *ranks = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (ranks && std::atoi(ranks) * options.threads > countUsableCores())
@@ -172,7 +172,7 @@ int main(int argc, char **argv) {
   sessionOptions.runTimeout = options->runTimeout;
   sessionOptions.link = options->link;
   sessionOptions.allowTF32 = options->allowTF32;
-  // Open MPI, MPICH and `srun --mpi=pmix` tell their processes so.
+  // Open MPI, MPICH and `srun --mpi=pmix` set these for their processes.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE") ||
       std::getenv("PMIX_RANK"))
     sessionOptions.transport = "mpi";

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// BERT (arXiv:1810.04805) as an encoder: norms stand behind the sums, and every
-// token sees every other that is not padding.
+// BERT (arXiv:1810.04805) as an encoder: a norm follows each residual sum, and
+// every token attends to all tokens that are not padding.
 
 #include "Families.h"
 #include "Loss.h"
@@ -18,8 +18,8 @@ struct BERTConfig {
   int64_t layers, hidden, heads, head, ffn, vocab, types, positions;
   double epsilon;
   Activation activation;
-  std::optional<int64_t> padding; ///< What is not trained by where it stands.
-  bool isTied; ///< The head's table is that of the embeddings.
+  std::optional<int64_t> padding; ///< Its lookups give it no gradient.
+  bool isTied;                    ///< The head uses the embedding table.
 };
 
 class BERT {
@@ -35,7 +35,8 @@ private:
   Value buildHeads(StringRef name, Value x, ArrayRef<int64_t> heads);
   Value buildAttention(Value x, Value mask);
   Value buildLinear(Value x, int64_t in, int64_t out);
-  /// The `output` of a sublayer: y added to what went in, then the norm.
+  /// The `output` of a sublayer: y is added to the sublayer's input x, and the
+  /// norm of the sum is taken.
   Value buildResidual(Value x, llvm::function_ref<Value()> dense);
   Value buildHead(Value x);
 
@@ -75,7 +76,8 @@ static BERTConfig readBERTConfig(Config &config) {
   return result;
 }
 
-/// x times a weight stored [out, in], plus a bias, at the current path.
+/// Returns x times a weight stored [out, in], plus a bias; both are those of
+/// the module at the current path.
 Value BERT::buildLinear(Value x, int64_t in, int64_t out) {
   Value y = b.einsum("bsi,io->bso", x,
                      b.weight("weight", Stored::linear({in}, {out})));
@@ -143,7 +145,7 @@ Value BERT::buildEmbeddings(Value tokens, Value types) {
   return b.layerNorm(x, config.epsilon);
 }
 
-/// The logits [b,s,v] of the tokens, in wide numbers.
+/// Returns the logits [b,s,v] of the tokens, in the type wide().
 Value BERT::buildHead(Value x) {
   ModelBuilder::Scope scope(b, "cls.predictions");
   {

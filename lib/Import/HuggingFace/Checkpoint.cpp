@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reads headers of safetensors files, and never their data.
+// Reads the headers of safetensors files, but never their data.
 
 #include "Checkpoint.h"
 
@@ -24,10 +24,11 @@ using namespace tp;
 using namespace tp::hf;
 namespace json = llvm::json;
 
-/// The format's own bound on headers.
+/// The limit that the format itself sets for headers.
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
-/// Without a line: who prints one would print the data.
+/// Returns a location without a line: with a line, a diagnostic could print the
+/// file's data.
 static Location getLoc(MLIRContext *context, StringRef file) {
   return FileLineColLoc::get(context, file, 0, 0);
 }
@@ -39,7 +40,8 @@ static LogicalResult fail(MLIRContext *context, StringRef file,
          << "; fetch the file again";
 }
 
-/// Bits per element, 0 for a type that safetensors does not have.
+/// Returns the bits per element, or 0 for a type that safetensors does not
+/// have.
 static unsigned getBits(StringRef type) {
   return llvm::StringSwitch<unsigned>(type)
       .Cases({"BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2"}, 8)
@@ -64,7 +66,7 @@ static std::optional<uint64_t> toUnsigned(const json::Value &value) {
   return uint64_t(*number);
 }
 
-/// Reads one entry; a message if it is damaged.
+/// Reads one entry. Returns a message if the entry is damaged.
 static std::optional<std::string>
 readStored(const json::Value &value, uint64_t dataSize, StoredTensor &entry) {
   const json::Object *fields = value.getAsObject();
@@ -159,8 +161,8 @@ static LogicalResult readHeader(MLIRContext *context, StringRef file,
     if (!tensors.try_emplace(name, std::move(entry.tensor)).second)
       return fail(context, file, "tensor " + name + " is in two files");
   }
-  // Every byte belongs to one tensor: a header whose length is wrong would
-  // shift all of them.
+  // Every byte must belong to exactly one tensor. This catches a header with a
+  // wrong length, which would shift all tensors.
   ranges.push_back({dataSize, dataSize});
   llvm::sort(ranges);
   uint64_t place = 0;
@@ -176,7 +178,7 @@ static LogicalResult readHeader(MLIRContext *context, StringRef file,
   return success();
 }
 
-/// The files that an index names, each once.
+/// Returns the files that an index names, without duplicates.
 static FailureOr<SmallVector<std::string>> readIndex(MLIRContext *context,
                                                      StringRef index) {
   auto parsed = JsonFile::read(index, kMaxHeader);
@@ -189,7 +191,7 @@ static FailureOr<SmallVector<std::string>> readIndex(MLIRContext *context,
   SmallVector<std::string> files;
   for (const auto &[name, value] : *map) {
     std::optional<StringRef> file = value.getAsString();
-    // A name with folders could lead out of the model's.
+    // A name that contains folders could point outside the model's folder.
     if (!file || file->empty() || llvm::sys::path::filename(*file) != *file)
       return fail(context, index,
                   "`weight_map` gives tensor " + StringRef(name) +
@@ -245,7 +247,7 @@ StringRef Checkpoint::getMainType() const {
     elements[entry.second.type] = llvm::SaturatingAdd(
         elements[entry.second.type],
         uint64_t(ShapedType::getNumElements(entry.second.shape)));
-  // Between types of as many elements, names decide.
+  // If two types have equally many elements, the alphabetically first wins.
   StringRef main;
   for (const auto &entry : elements) {
     uint64_t most = main.empty() ? 0 : elements[main];

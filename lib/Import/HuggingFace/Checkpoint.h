@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the safetensors files beside a config.json say they hold.
+// The contents of the safetensors files next to a config.json, as their headers
+// describe them.
 
 #ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_CHECKPOINT_H
 #define TPOPT_LIB_IMPORT_HUGGINGFACE_CHECKPOINT_H
@@ -16,14 +17,16 @@
 namespace tp::hf {
 
 /// The headers of `model.safetensors`, or of the files that
-/// `model.safetensors.index.json` lists. A safetensors file is the length of
-/// its header in eight bytes, little-endian; the header, a JSON object
+/// `model.safetensors.index.json` lists. A safetensors file consists of the
+/// length of its header in eight bytes, little-endian; the header, a JSON
+/// object
 ///
 ///     {"wte.weight": {"dtype": "F32", "shape": [50257, 768],
 ///                     "data_offsets": [0, 154389504]}, ..}
 ///
-/// and the data. Nothing is believed: lengths and offsets must lie in the file,
-/// tensors must not overlap, and shapes must fit their bytes.
+/// and the data. Headers are not trusted: lengths and offsets must be within
+/// the file, tensors must not overlap, and shapes must match their numbers of
+/// bytes.
 class Checkpoint {
 public:
   struct Tensor {
@@ -32,26 +35,28 @@ public:
     std::string file;
   };
 
-  /// Nothing if there are no weights in `directory`; failure after an error.
+  /// Returns nullopt if there are no weights in `directory`, failure after an
+  /// error.
   static mlir::FailureOr<std::optional<Checkpoint>>
   load(mlir::MLIRContext *context, llvm::StringRef directory);
 
-  /// The name that tensor `name` has here: models are saved with or without
-  /// the prefix of their base model, "h.0.." or "transformer.h.0..".
+  /// Returns the name that tensor `name` has in this checkpoint: models are
+  /// saved with or without the prefix of their base model, "h.0.." or
+  /// "transformer.h.0..".
   std::string resolve(llvm::StringRef name, llvm::StringRef prefix) const;
-  /// Notes that the tensor is used, after checking that it is here, in this
-  /// shape and of a type that weights can be converted from.
+  /// Marks the tensor as used, after checking that the checkpoint has it, with
+  /// this shape and with a type that weights can be converted from.
   mlir::LogicalResult take(mlir::MLIRContext *context, llvm::StringRef name,
                            llvm::ArrayRef<int64_t> shape);
-  /// The type that most elements have.
+  /// Returns the type that the most elements have.
   llvm::StringRef getMainType() const;
-  /// Warns of tensors that nothing has taken.
+  /// Warns of tensors that were never passed to take().
   void warnOfUnused(mlir::MLIRContext *context) const;
 
 private:
   llvm::StringMap<Tensor> tensors;
   llvm::StringSet<> taken;
-  std::string source; ///< The file, or the index.
+  std::string source; ///< The safetensors file, or the index.
 };
 
 } // namespace tp::hf

@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::hf;
 
-/// Configurations are a few kilobytes; a file this large is something else.
+/// Configurations are a few kilobytes; a file larger than this is something
+/// else.
 static constexpr uint64_t kMaxBytes = 16 << 20;
 
 static Location getLoc(MLIRContext *context, StringRef file,

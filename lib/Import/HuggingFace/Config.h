@@ -17,8 +17,8 @@
 namespace tp::hf {
 
 /// The fields of one JSON object. A getter that finds a field missing or wrong
-/// reports it and gives 1, so that a family reads all its fields, reports all
-/// that is wrong with them, and then asks failed() once.
+/// reports it and returns 1, so that a family can read all its fields, report
+/// everything that is wrong with them, and then call failed() once.
 ///
 /// A field that is `null` counts as absent.
 class Config {
@@ -36,18 +36,19 @@ public:
   /// A finite number above 0.
   double number(llvm::StringRef field,
                 std::optional<double> otherwise = std::nullopt);
-  /// A token's id, below `vocab`; none if it is not there, or negative.
+  /// A token id below `vocab`; nullopt if the field is absent or negative.
   std::optional<int64_t> token(llvm::StringRef field, int64_t vocab);
-  /// A number from 0 to 1; 0 if it is not there.
+  /// A number from 0 to 1; 0 if the field is absent.
   double share(llvm::StringRef field);
   bool flag(llvm::StringRef field, bool otherwise);
   std::string word(llvm::StringRef field,
                    std::optional<llvm::StringRef> otherwise = std::nullopt);
   std::vector<std::string> words(llvm::StringRef field);
-  /// The object in `field`, which shares this one's errors.
+  /// Returns the object in `field`; its errors count as errors of this Config.
   Config object(llvm::StringRef field);
 
-  /// Reports `field`: what is wrong, and what to write instead.
+  /// Reports `field` with `reason`, what is wrong with it, and `remedy`, what
+  /// to write instead.
   void error(ErrorCode code, llvm::StringRef field, const llvm::Twine &reason,
              const llvm::Twine &remedy);
   /// Reports that `field` may only be absent or `allowed`, since `reason`.
@@ -69,7 +70,7 @@ private:
       : state(std::move(state)), fields(fields) {}
 
   const llvm::json::Value *find(llvm::StringRef field) const;
-  /// The field, or null after saying that it is missing.
+  /// Returns the field, or null after reporting that it is missing.
   const llvm::json::Value *require(llvm::StringRef field, llvm::StringRef what);
   void mistyped(llvm::StringRef field, llvm::StringRef what);
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Entries, positions, caches, and the head of a decoder.
+// Builds the entries, positions, caches and the head of a decoder.
 
 #include "Decoder.h"
 
@@ -15,7 +15,8 @@ FailureOr<SmallVector<Entry>> hf::getEntries(const ImportOptions &options,
                                              Config &config, StringRef field,
                                              int64_t positions) {
   using Phase = ImportOptions::Phase;
-  // With nothing said, what is usual, as far as the model goes.
+  // Options that are not given get the usual value, limited to the number of
+  // positions that the model supports.
   int64_t sequence = options.sequence.value_or(
       std::min({int64_t(512), positions, options.cache.value_or(positions)}));
   int64_t cache = options.cache.value_or(
@@ -83,7 +84,7 @@ Decoder::Decoder(ModelBuilder &builder, const DecoderSizes &sizes,
     for (int64_t layer = 0; layer < sizes.layers; ++layer)
       for (StringRef kind : {"k", "v"}) {
         std::string name = ("cache." + kind + "." + llvm::Twine(layer)).str();
-        // Result 0 are the logits.
+        // Result 0 is the logits; caches follow.
         Value cache = b.cache(name, type, caches.size() + 1);
         caches.push_back({name, cache});
       }
@@ -94,7 +95,7 @@ Decoder::Decoder(ModelBuilder &builder, const DecoderSizes &sizes,
 
 Value Decoder::getPositions() {
   RankedTensorType type = b.tensor({entry.tokens}, b.i32());
-  // One token: its position is the first one.
+  // An entry with one token: the token's position is the entry's `position`.
   if (position && entry.tokens == 1)
     return b.broadcast(position, type.getShape(), {});
   return b.op<IotaOp>(type, 0);
@@ -113,14 +114,14 @@ Value Decoder::attend(int64_t layer, Value query, Value key, Value value,
           &values = caches[2 * layer + 1].second;
     keys = update(keys, key);
     values = update(values, value);
-    // A prompt sees itself only; a later token all that the cache holds before
-    // it, and `causal` hides the rest.
+    // A prompt attends to itself only. A later token attends to the whole
+    // cache; `causal` hides the positions after the token's own.
     if (position) {
       key = keys;
       value = values;
     }
   }
-  // A window that no position leaves hides nothing.
+  // A window at least as long as the keys hides nothing.
   int64_t reach = getShape(key)[1];
   if (window && *window >= reach)
     window.reset();

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What decoders have in common: entries, positions, caches, and the head.
+// The parts that decoders share: entries, positions, caches, and the head.
 
 #ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_DECODER_H
 #define TPOPT_LIB_IMPORT_HUGGINGFACE_DECODER_H
@@ -16,9 +16,10 @@ namespace tp::hf {
 struct DecoderSizes {
   int64_t layers, hidden, vocab;
   int64_t kv;    ///< Key-value heads.
-  int64_t group; ///< Query heads for each of them.
-  int64_t head;  ///< Features of a head.
-  /// The token whose embedding is not trained by where it stands.
+  int64_t group; ///< Query heads per key-value head.
+  int64_t head;  ///< Features per head.
+  /// The padding token: where it occurs in the input, its embedding gets no
+  /// gradient.
   std::optional<int64_t> padding;
 };
 
@@ -26,15 +27,15 @@ struct DecoderSizes {
 struct Entry {
   std::string name;
   int64_t tokens = 1;           ///< Per sequence.
-  bool hasPosition = false;     ///< Tokens are not the first ones.
+  bool hasPosition = false;     ///< Tokens begin at a given position.
   bool hasLength = false;       ///< Only the first `length` tokens are real.
   std::optional<int64_t> cache; ///< Positions of the cache, if there is one.
   bool lastOnly = false;        ///< Logits are [b, v], not [b, s, v].
-  bool hasLoss = false;         ///< Takes labels, and gives a loss, no logits.
+  bool hasLoss = false;         ///< Takes labels; gives a loss, not logits.
 };
 
-/// The entries that `options` ask for, for a model of so many positions, which
-/// `field` gives. Failure after an error.
+/// Returns the entries that `options` ask for. The model has `positions`
+/// positions, as the config's `field` says. Failure after an error.
 mlir::FailureOr<llvm::SmallVector<Entry>>
 getEntries(const ImportOptions &options, Config &config, llvm::StringRef field,
            int64_t positions);
@@ -53,14 +54,16 @@ public:
   }
   /// The position of every token, i32 [s].
   mlir::Value getPositions();
-  /// Writes key and value into the layer's cache and attends to what is known.
+  /// Writes key and value into the layer's cache, and attends to all keys known
+  /// so far.
   mlir::Value attend(int64_t layer, mlir::Value query, mlir::Value key,
                      mlir::Value value, double scale,
                      std::optional<int64_t> window = std::nullopt);
-  /// The rows whose logits are wanted: all, or [b, hidden] of the last token.
+  /// Returns the rows whose logits are wanted: all, or [b, hidden] of the last
+  /// token.
   mlir::Value select(mlir::Value x);
   /// Ends the entry with the products of rows and `table` [vocab, hidden], or
-  /// their loss.
+  /// with the loss computed from these products.
   void finish(mlir::Value rows, mlir::Value table);
 
 private:
@@ -71,7 +74,8 @@ private:
   Entry entry;
   int64_t batch;
   mlir::Value tokens, labels, position, length, zero;
-  /// Key and value of every layer: as passed in, then as updated.
+  /// Key and value of every layer: first the caches as passed in, later the
+  /// updated ones.
   llvm::SmallVector<std::pair<std::string, mlir::Value>> caches;
 };
 

@@ -74,7 +74,8 @@ static GPT2Config readGPT2Config(Config &config) {
   return result;
 }
 
-/// Part `part` of the fused weight, stored [hidden, 3 * hidden].
+/// Multiplies x by part `part` of the fused weight, which is stored [hidden, 3
+/// * hidden].
 Value GPT2::buildHeads(unsigned part, StringRef label, ArrayRef<int64_t> heads,
                        Value x) {
   SmallVector<int64_t> view(heads);

@@ -49,11 +49,11 @@ static Type getElement(DType type, MLIRContext *context) {
   llvm_unreachable("every type is handled");
 }
 
-/// The type that weights and activations have if options give none: that of the
-/// weights themselves, else what config.json says of them. Says so where that
-/// is not f32.
+/// Returns the type of weights and activations if options give none: the type
+/// of the stored weights if there are any, else the type that config.json
+/// gives. Reports the type if it is not f32.
 static DType getOwnType(Config &config, const Checkpoint *checkpoint) {
-  // The second is the name that transformers 5 writes.
+  // transformers 5 writes `dtype`, older versions `torch_dtype`.
   StringRef field = config.has("torch_dtype") ? "torch_dtype" : "dtype";
   std::string word = checkpoint ? checkpoint->getMainType().lower()
                                 : config.word(field, "float32");
@@ -81,7 +81,7 @@ Activation hf::getActivation(Config &config, StringRef field) {
     return Activation::GeluTanh;
   if (word == "relu")
     return Activation::Relu;
-  // A missing field has been reported already.
+  // If the field is missing, that has been reported already.
   if (config.has(field) && !word.empty())
     config.error(ErrorCode::UnsupportedFeature, field,
                  "is `" + word + "`, which is not supported",
@@ -90,7 +90,7 @@ Activation hf::getActivation(Config &config, StringRef field) {
   return Activation::Silu;
 }
 
-/// The architecture that the config names; null after an error.
+/// Returns the architecture that the config names; null after an error.
 static const Architecture *getArchitecture(Config &config) {
   std::vector<std::string> names = config.words("architectures");
   if (config.failed())

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Models as Hugging Face publishes them, from `config.json` alone.
+/// \file Imports models as Hugging Face publishes them, from `config.json`
+/// alone.
 ///
 /// A folder with this config.json
 ///
@@ -21,36 +22,38 @@
 ///             tensor<1x2048x3x64xf32> {tp.name = "cache.k.0"}, ..)
 ///
 /// **Entries.** `prefill` makes @main(tokens [b,s], weights) -> logits [b,s,v];
-/// with `cache` it also takes and returns caches. `decode` makes the one above.
-/// `generate` makes @prefill(tokens, length, caches, weights) and
-/// @decode(token, position, caches, weights), which both give logits [b,v] of
-/// the last real token, and caches; arguments of equal `tp.name` are one.
-/// `length` and `position` are scalars: the sequences of a batch run abreast.
-/// `train` makes @main(tokens, labels [b,s], weights) -> loss, label_count: the
-/// mean cross entropy over the labels that are not -100, of the next
-/// token each, and their number. An encoder has `prefill`, @main(tokens,
-/// token_types, attention_mask, weights), and with its head `train`, where
-/// `labels` are of the tokens themselves.
+/// with `cache` it also takes and returns caches. `decode` makes the entry
+/// above. `generate` makes @prefill(tokens, length, caches, weights) and
+/// @decode(token, position, caches, weights), which both return the caches and
+/// the logits [b,v] of the last real token; arguments with the same `tp.name`
+/// are the same tensor. `length` and `position` are scalars: all sequences of a
+/// batch are at the same position. `train` makes @main(tokens, labels [b,s],
+/// weights) -> loss, label_count: the mean cross entropy of predicting each
+/// next token, over the labels that are not -100, and the number of these
+/// labels. An encoder has `prefill`, @main(tokens, token_types, attention_mask,
+/// weights), and, if the model has its head, `train`, where each label is for
+/// the token at its own position.
 ///
-/// **Weights** are arguments in the shape the computation wants, heads as
-/// dimensions: wq [hidden, kv, group, head], wk and wv [hidden, kv, head],
-/// wo [kv, group, head, hidden], matrices [in, out], embeddings and output
-/// heads [vocab, hidden]. `tp.name` is the name of the stored tensor,
-/// `h.0.attn.c_attn.weight#q` for a part of one; `tp.source` says which part,
-/// and how it is turned. A tied head is one argument with two uses.
+/// **Weights** are arguments in the shape that the computation wants, with
+/// heads as dimensions: wq [hidden, kv, group, head], wk and wv [hidden, kv,
+/// head], wo [kv, group, head, hidden], matrices [in, out], embeddings and
+/// output heads [vocab, hidden]. `tp.name` is the name of the stored tensor, or
+/// `h.0.attn.c_attn.weight#q` for a part of a tensor; `tp.source` says which
+/// part of the stored tensor is read, and how it is transposed. A tied head is
+/// one argument with two uses.
 ///
 /// **Families.** Llama (also Mistral with its window and Qwen2 with its
-/// biases), GPT-2, BERT. Rotary angles are computed once per entry.
-/// With `bf16`, `f16` or `f64`, or where the checkpoint is of that type and no
-/// option says otherwise, weights and activations are of it; norms, softmax,
-/// rotary, logits and the loss are f32, and f64 in a model of f64.
+/// biases), GPT-2, BERT. Rotary angles are computed once per entry. Weights and
+/// activations have the type that the option `bf16`, `f16` or `f64` gives, or
+/// the checkpoint's type without such an option. Norms, softmax, rotary, logits
+/// and the loss are f32, or f64 in a model of f64.
 ///
 /// **Locations** are the paths of the modules, `layers.0.self_attn.q_proj`.
 ///
-/// **Errors** name file, line, field, reason and remedy. A feature that
-/// changes the meaning and is not built is an error, never left out. If
-/// `model.safetensors` (or its index) stands beside config.json, its headers
-/// are read, and every weight must be there, in its shape.
+/// **Errors** name file, line, field, reason and remedy. A feature that changes
+/// the meaning of the model and is not supported is an error; it is never
+/// ignored. If `model.safetensors` (or its index) is next to config.json, its
+/// headers are read, and it must have every weight, in the expected shape.
 
 #ifndef TPOPT_IMPORT_HUGGINGFACE_HUGGINGFACE_H
 #define TPOPT_IMPORT_HUGGINGFACE_HUGGINGFACE_H

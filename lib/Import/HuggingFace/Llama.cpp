@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Llama (arXiv:2302.13971, 2407.21783), and what is built like it: TinyLlama,
-// SmolLM2, Mistral with its attention window (arXiv:2310.06825), Qwen2 with its
-// biases (arXiv:2407.10671).
+// Llama (arXiv:2302.13971, 2407.21783) and models with the same structure:
+// TinyLlama, SmolLM2, Mistral with its attention window (arXiv:2310.06825), and
+// Qwen2 with its biases (arXiv:2407.10671).
 
 #include "Decoder.h"
 #include "Families.h"
@@ -22,7 +22,7 @@ struct LlamaConfig {
   double epsilon;
   Activation activation;
   bool hasQKVBias, hasOutputBias, hasMLPBias, isTied;
-  SmallVector<std::optional<int64_t>> windows; ///< Per layer.
+  SmallVector<std::optional<int64_t>> windows; ///< Attention window per layer.
   SmallVector<double> frequencies;
 };
 
@@ -84,7 +84,7 @@ static void readHeads(Config &config, LlamaConfig &result) {
                  "write an even head size");
 }
 
-/// Which layers see a window only.
+/// Reads which layers attend to a window only.
 static void readWindows(Config &config, StringRef architecture,
                         LlamaConfig &result) {
   bool isQwen = architecture == "Qwen2ForCausalLM";
@@ -95,7 +95,7 @@ static void readWindows(Config &config, StringRef architecture,
   if (!hasWindow)
     return;
   int64_t window = config.size("sliding_window");
-  // Qwen2's first layers see everything.
+  // Qwen2's first layers attend to everything.
   int64_t first = isQwen ? config.size("max_window_layers") : 0;
   for (int64_t layer = first; layer < result.sizes.layers; ++layer)
     result.windows[layer] = window;
@@ -173,7 +173,7 @@ void Llama::buildAngles() {
   sin = b.op<SinOp>(angles.getType(), angles);
 }
 
-/// x [b, s, hidden] to [b, s, heads.., head].
+/// Projects x [b, s, hidden] to [b, s, heads.., head].
 Value Llama::buildHeads(StringRef name, Value x, ArrayRef<int64_t> heads,
                         bool hasBias) {
   ModelBuilder::Scope scope(b, name);

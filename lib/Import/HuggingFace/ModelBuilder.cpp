@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Entries, weights, scopes, and short forms of the ops.
+// Builds entries, weights and scopes, and provides short forms of the ops.
 
 #include "ModelBuilder.h"
 
@@ -16,7 +16,7 @@ using namespace tp::hf;
 // Stored
 //===----------------------------------------------------------------------===//
 
-/// 0, 1, .. n - 1: dimensions as they stand.
+/// Returns 0, 1, .. n - 1: all dimensions in their original order.
 static SmallVector<int64_t> getDims(size_t n) {
   return llvm::to_vector(llvm::seq<int64_t>(0, int64_t(n)));
 }
@@ -163,7 +163,7 @@ static Type getElement(Value value) {
 Location ModelBuilder::getLoc() {
   if (path.empty())
     return entry.getLoc();
-  // Reports speak of layers.0 whatever the base model is called.
+  // Locations start with layers.0, whatever the base model is called.
   StringRef name = path;
   name.consume_front(prefix);
   return NameLoc::get(builder.getStringAttr(name));

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What every family builds its graph with: entries, weights, scopes, and short
-// forms of the ops.
+// The tools that every family builds its graph with: entries, weights, scopes,
+// and short forms of the ops.
 
 #ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
 #define TPOPT_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
@@ -16,24 +16,25 @@
 
 namespace tp::hf {
 
-/// A stored tensor and how the computation reads it; what becomes `tp.source`.
-/// The query weight, stored [out, in] and wanted [hidden, kv, group, head]:
+/// A stored tensor and how the computation reads it; this becomes `tp.source`.
+/// A query weight that is stored [out, in] and wanted [hidden, kv, group, head]
+/// is
 ///
 ///     Stored({576, 576}).read({3, 3, 64, 576}).order({3, 0, 1, 2})
 class Stored {
 public:
   explicit Stored(llvm::ArrayRef<int64_t> shape);
   /// The weight of a linear layer, stored [out, in] and wanted [ins.., outs..]:
-  /// linear({576}, {3, 3, 64}) is the one above.
+  /// linear({576}, {3, 3, 64}) is the example above.
   static Stored linear(llvm::ArrayRef<int64_t> ins,
                        llvm::ArrayRef<int64_t> outs);
-  /// Takes `length` entries of dimension `dim` from `begin` on, the part that
-  /// is called `label`.
+  /// Takes only `length` entries of dimension `dim`, starting at `begin`. This
+  /// part is called `label`.
   Stored part(unsigned dim, int64_t begin, int64_t length,
               llvm::StringRef label) const;
-  /// Reads the elements with other dimensions.
+  /// Reads the same elements with dimensions of these sizes.
   Stored read(llvm::ArrayRef<int64_t> sizes) const;
-  /// Puts dimension `permutation[i]` in place i.
+  /// Puts dimension `dims[i]` at position i.
   Stored order(llvm::ArrayRef<int64_t> dims) const;
 
   llvm::ArrayRef<int64_t> getStoredShape() const { return stored; }
@@ -51,17 +52,17 @@ private:
 /// added to its entry when the graph first needs it.
 class ModelBuilder {
 public:
-  /// Weights are of type `element`. `prefix` is what the stored names of base
-  /// models may or may not begin with; with `isStored`, they do unless the
-  /// checkpoint, which may be null, says otherwise.
+  /// Weights are of type `element`. The stored names of the base model's
+  /// weights may or may not begin with `prefix`: the checkpoint decides. If it
+  /// does not say, or is null, they do if `isStored`.
   ModelBuilder(mlir::ModuleOp module, mlir::Type element,
                Checkpoint *checkpoint, llvm::StringRef prefix, bool isStored);
 
-  /// Weights whose path begins with `path` are the head's, which is no part of
-  /// the base model: their stored names have no prefix.
+  /// Weights whose path begins with `path` belong to the head, which is not
+  /// part of the base model: their stored names have no prefix.
   void setHead(llvm::StringRef path) { head = path; }
 
-  /// Makes `name` part of the path as long as it lives.
+  /// Makes `name` part of the path while the scope is alive.
   class Scope {
   public:
     Scope(ModelBuilder &builder, const llvm::Twine &name);
@@ -75,13 +76,14 @@ public:
   //===--- Entries --------------------------------------------------------===//
   void beginEntry(llvm::StringRef name);
   mlir::Value input(llvm::StringRef name, mlir::RankedTensorType type);
-  /// A KV cache, which result number `result` overwrites.
+  /// A KV cache, which the result with index `result` overwrites.
   mlir::Value cache(llvm::StringRef name, mlir::RankedTensorType type,
                     unsigned result);
   /// The weight `leaf` of the module at the current path.
   mlir::Value weight(llvm::StringRef leaf, const Stored &stored);
   void endEntry(llvm::ArrayRef<std::pair<std::string, mlir::Value>> results);
-  /// Whether a weight was not found in the checkpoint as it should be.
+  /// Returns true if a weight was missing from the checkpoint or did not match
+  /// it.
   bool failed() const { return hasFailed; }
 
   //===--- Types ----------------------------------------------------------===//
@@ -97,35 +99,38 @@ public:
   mlir::Type i1() { return builder.getI1Type(); }
 
   //===--- Ops ------------------------------------------------------------===//
-  /// A result of type OpT::create(.., operands) at the current path.
+  /// Creates an OpT with these operands and the result type `type`, at the
+  /// current path.
   template <typename OpT, typename... Args>
   mlir::Value op(mlir::Type type, Args &&...args) {
     return OpT::create(builder, getLoc(), type, std::forward<Args>(args)...)
         ->getResult(0);
   }
-  /// The result's shape follows from the letters; its element type is the
-  /// operands' unless given.
+  /// The result's shape follows from the letters; its element type is that of
+  /// the operands unless `element` is given.
   mlir::Value einsum(llvm::StringRef equation, mlir::Value a, mlir::Value b,
                      mlir::Type element = {});
   mlir::Value add(mlir::Value a, mlir::Value b);
-  /// `bias` for every place of the leading dimensions of `x`.
+  /// Adds `bias` at every position of the leading dimensions of `x`.
   mlir::Value addBias(mlir::Value x, mlir::Value bias);
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<int64_t> dims);
   mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value integer(int32_t value, llvm::ArrayRef<int64_t> shape = {});
-  /// With `padding`, no gradient goes to the table from ids that equal it, as
+  /// With `padding`, ids that equal it contribute no gradient to the table, as
   /// with torch.nn.Embedding's padding_idx.
   mlir::Value embedding(mlir::Value table, mlir::Value ids,
                         std::optional<int64_t> padding = std::nullopt);
   mlir::Value rmsNorm(mlir::Value x, double epsilon);
   mlir::Value layerNorm(mlir::Value x, double epsilon);
   mlir::Value activation(Activation kind, mlir::Value x);
-  /// Causal; `offset`, which may be null, is the position of the first query.
+  /// Causal attention. `offset`, which may be null, is the position of the
+  /// first query.
   mlir::Value causalAttention(mlir::Value query, mlir::Value key,
                               mlir::Value value, mlir::Value offset,
                               double scale, std::optional<int64_t> window);
-  /// Every query sees the keys that `mask` [b, s, t] shows.
+  /// Attention in which every query sees the keys where `mask` [b, s, t] is
+  /// true.
   mlir::Value maskedAttention(mlir::Value query, mlir::Value key,
                               mlir::Value value, mlir::Value mask,
                               double scale);
@@ -142,7 +147,7 @@ private:
   bool isStored;
   std::string path;
   mlir::func::FuncOp entry;
-  /// The attributes of the entry's arguments so far.
+  /// The attributes of the arguments that the entry has so far.
   std::vector<mlir::NamedAttrList> arguments;
   bool hasFailed = false;
 };

@@ -13,8 +13,8 @@ using namespace tp::hf;
 
 static constexpr double kTwoPi = 6.283185307179586476925;
 
-/// Llama 3.1's: long waves are stretched, short ones stay, and those between
-/// change over smoothly.
+/// The scaling of Llama 3.1: long waves are stretched, short ones are kept, and
+/// those in between are interpolated smoothly.
 static void scaleLlama3(Config scaling, MutableArrayRef<double> frequencies) {
   double factor = scaling.number("factor");
   double low = scaling.number("low_freq_factor");
@@ -36,8 +36,8 @@ static void scaleLlama3(Config scaling, MutableArrayRef<double> frequencies) {
 }
 
 SmallVector<double> hf::getRotaryFrequencies(Config &config, int64_t head) {
-  // Since transformers 5, `rope_parameters` holds what `rope_theta` and
-  // `rope_scaling` held.
+  // Since transformers 5, `rope_parameters` holds the contents of both
+  // `rope_theta` and `rope_scaling`.
   StringRef field =
       config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
   std::optional<Config> scaling;
@@ -49,7 +49,7 @@ SmallVector<double> hf::getRotaryFrequencies(Config &config, int64_t head) {
   for (auto [i, frequency] : llvm::enumerate(frequencies))
     frequency = std::pow(theta, -2.0 * double(i) / double(head));
 
-  // Before `rope_type` the field was called `type`.
+  // The field `rope_type` used to be called `type`.
   StringRef typeField =
       scaling && scaling->has("type") && !scaling->has("rope_type")
           ? "type"
@@ -63,8 +63,8 @@ SmallVector<double> hf::getRotaryFrequencies(Config &config, int64_t head) {
   } else if (type == "llama3") {
     scaleLlama3(*scaling, frequencies);
   } else if (type != "default" && type != "dynamic") {
-    // `dynamic` changes angles only beyond max_position_embeddings, and no
-    // entry goes there.
+    // `dynamic` changes angles only at positions beyond
+    // max_position_embeddings, and no entry has such positions.
     scaling->error(ErrorCode::UnsupportedFeature, typeField,
                    "is `" + type + "`, which is not supported",
                    "supported are default, linear, dynamic and llama3");

@@ -11,28 +11,30 @@ using namespace tp;
 
 namespace {
 
-/// A piece that reads forwards, over source rows [0, n) of which those of
-/// [validBegin, validEnd) mean something.
+/// A piece with a positive stride. It reads source rows [0, n), of which only
+/// [validBegin, validEnd) are defined.
 struct Forward {
   Piece piece;
   int64_t validBegin, validEnd;
 };
 
-/// A piece that reads backwards reads the reversed tensor forwards. That is
-/// padded to whole blocks, so that its blocks are blocks of the tensor.
+/// A piece with a negative stride reads the reversed tensor forwards. The
+/// reversed tensor is padded to whole blocks, so that its blocks are blocks of
+/// the tensor.
 Forward makeForward(const Blocks &from, const Piece &piece) {
   if (piece.stride > 0)
     return {piece, 0, from.n};
   int64_t padded = from.k * from.size;
   Piece forward = piece;
   forward.stride = -piece.stride;
-  // Taps go up in the tensor, so the last of them comes first.
+  // Taps are in ascending order in the tensor, so the last tap becomes the
+  // first one in the reversed tensor.
   forward.start =
       padded - 1 - (piece.start + (piece.taps - 1) * piece.dilation);
   return {forward, padded - from.n, padded};
 }
 
-/// The items of a piece, by number, whose result rows are in [begin, end).
+/// The range of items of a piece whose result rows are in [begin, end).
 BlockRows getItems(const Piece &piece, int64_t begin, int64_t end) {
   int64_t first = std::max<int64_t>(
       0, llvm::divideCeilSigned(begin - piece.at, piece.spread));
@@ -41,8 +43,8 @@ BlockRows getItems(const Piece &piece, int64_t begin, int64_t end) {
   return {first, last};
 }
 
-/// The least and the greatest of `item`'s rows in [begin, end), as [first,
-/// last + 1); empty if it has none there.
+/// The range from the first to the last row of `item` that is in [begin, end);
+/// empty if no row is.
 BlockRows clip(const Piece &piece, int64_t item, int64_t begin, int64_t end) {
   int64_t row = piece.start + item * piece.stride;
   int64_t first =
@@ -57,14 +59,16 @@ BlockRows clip(const Piece &piece, int64_t item, int64_t begin, int64_t end) {
 /// The hull of the rows in [begin, end) of all `items`.
 BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
                   int64_t end) {
-  // The first item that reaches `begin`, and the first that is past `end`.
+  // The first item that reaches `begin`, and the first that starts at `end` or
+  // later.
   int64_t reach = (piece.taps - 1) * piece.dilation;
   int64_t first =
       std::max(items.begin, llvm::divideCeilSigned(begin - reach - piece.start,
                                                    piece.stride));
   int64_t last = std::min(
       items.end, llvm::divideCeilSigned(end - piece.start, piece.stride));
-  // Dilated taps may step over the interval: few items at either end do.
+  // Dilated taps may step over the interval, but only for a few items at either
+  // end.
   BlockRows low, high;
   for (int64_t item = first; item < last && low.empty(); ++item)
     low = clip(piece, item, begin, end);
@@ -73,7 +77,8 @@ BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
   for (int64_t item = last - 1; item >= first && high.empty(); --item)
     high = clip(piece, item, begin, end);
   BlockRows hull = low.hull(high);
-  // An item further in may have a tap closer to an end.
+  // An item closer to the middle may have a tap closer to an end of the
+  // interval.
   for (int64_t i = 1; i < piece.dilation && first + i < last; ++i) {
     BlockRows a = clip(piece, first + i, begin, end);
     BlockRows b = clip(piece, last - 1 - i, begin, end);
@@ -82,14 +87,14 @@ BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
   return hull;
 }
 
-/// What devices need, by distance, and the first and the last place whose block
-/// has a part of the piece.
+/// The rows that devices need, by distance, and the first and the last device
+/// whose block contains a part of the piece.
 struct Needs {
   std::map<int64_t, BlockRows> rows;
   std::optional<int64_t> first, last;
 };
 
-/// None if blocks at more than `most` distances are needed.
+/// Returns nullopt if blocks at more than `most` distances are needed.
 std::optional<Needs> getNeeds(const Blocks &from, const Blocks &to,
                               const Forward &forward, size_t most) {
   const Piece &piece = forward.piece;
@@ -143,8 +148,9 @@ std::optional<Window> tp::getWindow(const Blocks &from, const Blocks &to,
   for (auto &[distance, rows] : needs->rows)
     window.rows[distance - window.lowest] = rows;
 
-  // Where a device's block starts in the strip, spread: the source row of its
-  // first result row, as if the piece went on, less that of the strip's start.
+  // Where a device's block starts in the spread strip: the source row of its
+  // first result row, as if the piece continued in both directions, minus the
+  // source row at which the strip starts.
   int64_t block = from.size, first = *needs->first, last = *needs->last;
   auto getStart = [&](int64_t place) {
     int64_t origin = (from.k == 1 ? 0 : (place + window.lowest) * block) +
@@ -164,7 +170,7 @@ std::optional<Window> tp::getWindow(const Blocks &from, const Blocks &to,
   int64_t greatest = std::max(atFirst, atLast);
   int64_t strip = (window.rows.size() - 1) * block + window.rows.back().end -
                   window.rows.front().begin;
-  // The last row that a device reads, in rows of the strip that is not spread.
+  // The end of the rows that any device reads, in rows of the unspread strip.
   int64_t end = llvm::divideFloorSigned(greatest + (to.size - 1) * piece.stride,
                                         piece.spread) +
                 (piece.taps - 1) * piece.dilation + 1;

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What devices need of each other's blocks when rows move along a cut
-/// dimension.
+/// \file The rows that devices need from each other's blocks when rows move
+/// along a sharded dimension.
 ///
 /// # A worked example
 ///
@@ -14,7 +14,7 @@
 ///     needs       1 2 3|4      5 6 7|8      9 10 11|12   13 14 15
 ///
 /// Every device needs rows 1 to 4 of its own block (distance 0) and row 0 of
-/// the next one (distance 1): one row crosses. That is the **window** of the
+/// the next block (distance 1): one row crosses. That is the **window** of the
 /// piece "15 rows from 1 to 0":
 ///
 ///     Window w = *getWindow({16, 4}, {15, 4}, {/*start=*/1, /*at=*/0, 15}, 8);
@@ -22,23 +22,23 @@
 ///     w.rows         [1, 4), [0, 1)     of the blocks at distances 0 and 1
 ///     w.offset       0                  first needed row, in these 3 + 1 rows
 ///
-/// The rows of all distances in order are the window's **strip**. Between its
-/// first and its last block it has whole blocks, received or not, so that its
-/// row r always comes one after row r - 1 of the tensor. A device's result
-/// block starts at `offset + place * step` of the strip: blocks of different
-/// sizes on the two sides (17 rows, 16 rows on 4 devices) make the start depend
-/// on the place. `lead` and `tail` rows without meaning surround the strip, so
-/// that every device's part lies inside.
+/// The rows of all distances in order are the window's **strip**. Blocks
+/// between its first and its last one are whole in it, whether received or not,
+/// so that its row r always comes one after row r - 1 of the tensor. A device's
+/// result block starts at `offset + place * step` of the strip: if the blocks
+/// on the two sides have different sizes (17 rows, 16 rows on 4 devices), the
+/// start depends on the place. `lead` and `tail` undefined rows surround the
+/// strip, so that every device's part is inside.
 ///
 /// # Strides, taps, interior padding
 ///
 /// The rows of a piece need not be neighbours: result row i comes from source
 /// row `start + i * stride`. `x[::2]` of 16 rows in blocks of 4 needs nothing
-/// from others, as result blocks have 2 rows. With `taps`, each result row
-/// takes several source rows, `dilation` apart, as a convolution does. With
-/// `spread`, result rows are that far apart, and those in between come from no
-/// row, as interior padding and transposed convolutions have it. Rows outside
-/// of [0, n) are asked of nobody.
+/// from other devices, as result blocks have 2 rows. With `taps`, each result
+/// row takes several source rows, `dilation` apart, as a convolution does. With
+/// `spread`, result rows are that far apart, and the rows in between have no
+/// source row, as in interior padding and transposed convolutions. Rows outside
+/// of [0, n) are not sent.
 ///
 /// A negative stride reads backwards. Its window is **mirrored**: it is the
 /// window of the reversed tensor, whose block at place p is the block at place
@@ -48,8 +48,8 @@
 ///     has             0 1    2 3    4 5    6 7
 ///     needs           7 6    5 4    3 2    1 0    distance 0, mirrored
 ///
-/// Rows are counted; a row is whatever the other dimensions make of it.
-/// Distances count places along the axes that cut the dimension.
+/// Everything is counted in rows, whatever the size of a row in the other
+/// dimensions. Distances count places along the axes that shard the dimension.
 ///
 /// Halo exchange is as old as stencil codes on many nodes; GSPMD
 /// (arXiv:2105.04663, 4.3) does it for convolutions, with equal blocks.
@@ -61,9 +61,9 @@
 
 namespace tp {
 
-/// Rows [0, n) on k devices in blocks that have a size of their own: a reshape
-/// takes blocks of 5 heads for blocks of 320 of 576 features. Rows of a tensor
-/// lie in those of a BlockLayout.
+/// Rows [0, n) on k devices in blocks of a given size. The size is independent
+/// of n and k because a reshape may take blocks of 5 heads for blocks of 320 of
+/// 576 features. The rows of a plain tensor have the blocks of a BlockLayout.
 struct Blocks {
   int64_t n, k, size;
 
@@ -78,15 +78,15 @@ struct Blocks {
 
 /// Rows of one tensor that become rows of another: result row `at + i * spread`
 /// comes from source rows `start + i * stride + t * dilation`, for i < `size`
-/// and t < `taps`. Not both `stride` and `spread` differ from 1 (a stride of -1
-/// counts as 1).
+/// and t < `taps`. At most one of `stride` and `spread` differs from 1 (a
+/// stride of -1 counts as 1).
 struct Piece {
   int64_t start, at, size;
   int64_t stride = 1; ///< Not 0; negative reads backwards.
   int64_t spread = 1; ///< At least 1.
   int64_t taps = 1, dilation = 1;
 
-  /// The first result row after all those that the piece has.
+  /// One past the last result row of the piece.
   int64_t getEnd() const { return at + (size - 1) * spread + 1; }
 };
 
@@ -96,7 +96,7 @@ struct BlockRows {
 
   int64_t size() const { return end - begin; }
   bool empty() const { return begin >= end; }
-  /// The least rows that have both.
+  /// The smallest range that contains both ranges.
   BlockRows hull(const BlockRows &o) const {
     if (empty() || o.empty())
       return empty() ? o : *this;
@@ -107,26 +107,27 @@ struct BlockRows {
   }
 };
 
-/// See above. If `mirrored`, rows and places of the source are those of the
-/// reversed tensor, padded to whole blocks.
+/// See the file comment. If `mirrored`, source rows and positions are those of
+/// the reversed tensor, padded to whole blocks.
 struct Window {
   bool mirrored = false;
   int64_t lowest = 0;
-  /// What some device needs of the block at distance `lowest` + i. Empty in
-  /// between, where nobody needs anything.
+  /// The rows of the block at distance `lowest` + i that some device needs.
+  /// Empty for distances in between at which no device needs anything.
   llvm::SmallVector<BlockRows, 2> rows;
   /// A device's first result row is at `offset + place * step` of the strip
   /// with `spread` - 1 rows of fill after each row; result rows are |stride|
   /// apart, or 1 apart where the piece is spread.
   int64_t offset = 0, step = 0;
-  /// Rows before and after the strip, before it is spread.
+  /// The number of rows added before and after the strip, before it is spread.
   int64_t lead = 0, tail = 0;
 };
 
 /// The window of `piece` from a tensor in blocks `from` to one in blocks `to`.
-/// Both are cut in as many, or `from` is whole, in one block that all devices
-/// have. None if blocks at more than `most` distances are needed. The piece has
-/// rows, its result rows lie inside, and so does some source row.
+/// Both have the same number of blocks, or `from` is a single block that every
+/// device has. Returns nullopt if blocks at more than `most` distances are
+/// needed. The piece must have rows, all its result rows must be in range, and
+/// so must at least one of its source rows.
 std::optional<Window> getWindow(const Blocks &from, const Blocks &to,
                                 const Piece &piece, size_t most);
 

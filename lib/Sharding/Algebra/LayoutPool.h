@@ -3,9 +3,9 @@
 
 /// \file Layouts by number.
 ///
-/// Choosing among layouts compares them and lists them a million times, and a
-/// TensorSharding takes half a kilobyte. Here each layout is kept once and has
-/// a number, 0, 1, 2, .., and each list of numbers is kept once, too:
+/// Choosing among layouts compares and lists them a million times, and a
+/// TensorSharding takes half a kilobyte. A pool stores each layout once, under
+/// a number 0, 1, 2, .., and also stores each list of numbers once:
 ///
 ///     LayoutPool pool;
 ///     unsigned rows = pool.getNumber(sharding);   // [{"x"}, {}]: 0
@@ -26,18 +26,18 @@ namespace tp {
 /// Numbers of layouts of one pool.
 using LayoutList = std::vector<unsigned>;
 
-/// All that it hands out stays where it is. Not thread-safe.
+/// References that it returns stay valid as long as the pool. Not thread-safe.
 class LayoutPool {
 public:
   LayoutPool() = default;
   LayoutPool(const LayoutPool &) = delete;
   LayoutPool &operator=(const LayoutPool &) = delete;
 
-  /// The number of the layout of a valid sharding: what is open or explicitly
-  /// replicated does not count.
+  /// The number of the layout of a valid sharding. Open dimensions and
+  /// explicitly replicated axes make no difference.
   unsigned getNumber(const TensorSharding &sharding);
   const TensorSharding &get(unsigned number) const { return *layouts[number]; }
-  /// Equal lists are one list.
+  /// Returns the same reference for equal lists.
   const LayoutList &getList(LayoutList list) {
     return *lists.insert(std::move(list)).first;
   }
@@ -49,7 +49,7 @@ private:
     }
   };
   std::unordered_map<TensorSharding, unsigned, Hash> numbers;
-  std::vector<const TensorSharding *> layouts; ///< By number, in the map.
+  std::vector<const TensorSharding *> layouts; ///< By number; keys in the map.
   std::set<LayoutList> lists;
 };
 

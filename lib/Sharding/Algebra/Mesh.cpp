@@ -115,7 +115,8 @@ AxisList tp::getCommonPrefix(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
   if (i < a.size() && i < b.size() && a[i].axis == b[i].axis &&
       a[i].pre == b[i].pre) {
     int64_t common = std::gcd(a[i].size, b[i].size);
-    // One must be a prefix of the other: otherwise the digits differ.
+    // The shorter reference must be a prefix of the longer one: otherwise the
+    // digits differ.
     if (common == std::min(a[i].size, b[i].size))
       prefix.push_back({a[i].axis, a[i].pre, common});
   }

@@ -20,17 +20,17 @@ bool tp::startsWith(ArrayRef<AxisRef> list, ArrayRef<AxisRef> prefix) {
          list[prefix.size() - 1].hasPrefix(prefix.back());
 }
 
-/// Whether other factors than `factor` make up its dimension, so that its
-/// blocks have to line up with theirs.
+/// Returns true if the dimension has factors other than `factor`, so that the
+/// blocks of `factor` have to line up with theirs.
 static bool isShared(const ShardingRule &rule, const DimFactors &dim,
                      unsigned factor) {
   return llvm::any_of(
       dim, [&](unsigned f) { return f != factor && rule.factors[f].size > 1; });
 }
 
-/// Whether blocks of `factor` in so many pieces, each with all of the factors
-/// behind it, are the blocks of the dimension. Uneven ones can be so only where
-/// nothing comes before the factor.
+/// Returns true if splitting `factor` into `pieces` blocks, each with all of
+/// the minor factors, gives the blocks of the dimension. For uneven blocks,
+/// this is only so if no factor precedes `factor`.
 static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
                            unsigned factor, int64_t pieces) {
   int64_t size = rule.factors[factor].size;
@@ -50,9 +50,9 @@ static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
          BlockLayout{size, pieces}.block() * behind;
 }
 
-/// Whether the op's local form turns blocks of the dimension into so many
-/// pieces of `factor`. Where half of the devices would have nothing, there is a
-/// better way.
+/// Returns true if the op's local form turns blocks of the dimension into
+/// `pieces` blocks of `factor`. Returns false if half of the devices would have
+/// nothing, as other ways are better then.
 static bool canMoveBlocks(const ShardingRule &rule, const DimFactors &dim,
                           unsigned factor, int64_t pieces) {
   const auto *first =
@@ -61,8 +61,8 @@ static bool canMoveBlocks(const ShardingRule &rule, const DimFactors &dim,
          pieces < 2 * rule.factors[factor].size;
 }
 
-/// Moves what of `axes` divides `size` to `taken`, cutting the axis where they
-/// part, and returns whether that was everything.
+/// Moves the leading part of `axes` that divides `size` to `taken`, splitting
+/// an axis if only a part of it divides. Returns whether everything was moved.
 static bool takeDivisible(int64_t size, AxisList &axes, AxisList &taken) {
   int64_t rest = size / getSize(taken);
   size_t i = 0;
@@ -164,7 +164,7 @@ TensorSharding tp::unproject(const ShardingRule &rule, unsigned tensor,
   return result;
 }
 
-/// The part of `axis` before the first thing in `taken` that it meets.
+/// The leading part of `axis` that does not overlap anything in `taken`.
 static std::optional<AxisRef> avoid(AxisRef axis, ArrayRef<AxisRef> taken,
                                     Obstacle obstacle, Fit &fit) {
   for (const AxisRef &other : taken) {
@@ -182,8 +182,8 @@ static std::optional<AxisRef> avoid(AxisRef axis, ArrayRef<AxisRef> taken,
   return axis;
 }
 
-/// The longest prefix of `axes`, of which the last may be cut, that `factor`
-/// can have behind `have` in a dimension of several factors.
+/// The longest prefix of `axes` that can follow `have` on `factor`, in a
+/// dimension of several factors. The last axis of the prefix may be a sub-axis.
 static AxisList getFittingPrefix(const ShardingRule &rule,
                                  const DimFactors &dim, unsigned factor,
                                  ArrayRef<AxisRef> have,
@@ -238,7 +238,8 @@ Fit tp::fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
     return fit;
   }
 
-  // An axis that is in use anyway is not strided: say the stronger reason.
+  // If the axis is in use anyway, the obstacle is that, rather than strided
+  // blocks: report the stronger reason.
   if (free.empty())
     return fit;
   for (unsigned f : dimFactors) {
@@ -264,8 +265,8 @@ std::optional<Misfit> tp::getShardings(const ShardingRule &rule,
         return t;
     return 0u;
   };
-  // A device has one place along an axis, so it can take its blocks of one
-  // factor by it, not of two.
+  // A device has only one coordinate along an axis, so the axis can select
+  // blocks of one factor, but not of two.
   AxisList unreduced;
   std::optional<ReduceKind> kind;
   for (unsigned f = 0; f < factors.size(); ++f) {

@@ -69,12 +69,12 @@ public:
   }
 
 private:
-  /// The tensor at hand, for errors.
+  /// Describes the tensor being parsed, for errors.
   std::string getPlace() const {
     return (place.first + " #" + llvm::Twine(place.second)).str();
   }
 
-  /// The size of a factor that no dimension has told yet.
+  /// The size of a factor that no dimension has determined yet.
   static constexpr int64_t unknownSize = -1;
 
   llvm::Error error(const llvm::Twine &why) {
@@ -88,7 +88,7 @@ private:
                  llvm::Twine(product));
   }
 
-  /// What could not be checked while factors of a dimension were unknown.
+  /// Checks the products that could not be checked while factors were unknown.
   llvm::Error checkProducts(ArrayRef<TensorFactors> tensors,
                             ArrayRef<ArrayRef<int64_t>> shapes,
                             StringRef what) {
@@ -123,7 +123,8 @@ private:
 
   llvm::Error parseTerm(StringRef term, ArrayRef<int64_t> shape,
                         TensorFactors &dims) {
-    // How many dimensions `...` stands for: what the rest leaves over.
+    // The number of dimensions that `...` stands for: those that the written
+    // letters leave over.
     unsigned written = 0;
     bool ellipsis = term.contains("...");
     for (StringRef rest = term; !rest.empty();) {
@@ -188,8 +189,8 @@ private:
         known *= rule.factors[f].size;
       }
     }
-    // One new letter takes what the known ones leave. Several may be known when
-    // the whole equation is read.
+    // If one factor is unknown, it gets the quotient. Several may become known
+    // only when the whole equation has been read.
     if (numUnknown == 1 && known != 0 && size % known == 0) {
       unknown->size = size / known;
       known = size;
@@ -216,7 +217,7 @@ private:
 
   unsigned getFactor(char letter) { return getFactor(letters[letter], letter); }
 
-  /// The factor of the `fromRight`-th dimension behind `...`.
+  /// The factor of dimension `fromRight` of those that `...` stands for.
   unsigned getEllipsisFactor(unsigned fromRight) {
     if (ellipsis.size() < fromRight)
       ellipsis.resize(fromRight, 0);
@@ -237,7 +238,8 @@ private:
   StringRef equation;
   std::pair<StringRef, unsigned> place;
   ShardingRule rule;
-  /// The factor of each letter, and of each dimension behind `...`, plus one.
+  /// The factor plus 1 of each letter, and of each dimension that `...` stands
+  /// for; 0 if there is none yet.
   std::array<unsigned, 128> letters{};
   SmallVector<unsigned, 4> ellipsis;
 };
@@ -252,7 +254,8 @@ ShardingRule::parse(StringRef equation, ArrayRef<ArrayRef<int64_t>> operands,
 }
 
 void ShardingRule::print(llvm::raw_ostream &os) const {
-  // Letters of the equation; factors without one get what is left over.
+  // Factors keep their letters in the equation; those without a letter get an
+  // unused one.
   SmallVector<char> names;
   std::string free = "zyxwutsrqponmlkjihgfedcbavZYXWVUTSRQPONMLKJIHGFEDCBA";
   for (const Factor &factor : factors)
@@ -360,7 +363,7 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   // and `b` elements not yet given to a factor.
   size_t i = 0, j = 0;
   int64_t a = from.empty() ? 1 : from[0], b = to.empty() ? 1 : to[0];
-  // Goes on to the next dimension that has elements left.
+  // Moves on to the next dimension that has elements left.
   auto advance = [](ArrayRef<int64_t> shape, size_t &dim, int64_t &rest) {
     while (dim < shape.size() && rest == 1)
       rest = ++dim < shape.size() ? shape[dim] : 1;
@@ -378,8 +381,9 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
       a /= common;
       b /= common;
     } else {
-      // No common boundary from here until the products of the dimensions on
-      // both sides agree: only the gcd of the first pair is common.
+      // There is no common boundary from here until the products of the
+      // dimensions on both sides agree: only the gcd of the first pair is
+      // common.
       if (common > 1) {
         unsigned f = builder.addFactor(common);
         left[i].push_back(f);
@@ -398,8 +402,8 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
         int64_t size = ++dim < shape.size() ? shape[dim] : 1;
         if (dim >= shape.size())
           break; // only for shapes of different element counts
-        // A dimension that overshoots is taken whole: its minor part may
-        // coincide again, but blocks of it never line up.
+        // A dimension that goes past the boundary becomes one Whole factor: its
+        // minor part may coincide again, but blocks of it never line up.
         (takeA ? left : right)[dim].push_back(
             builder.addFactor(size, FactorKind::Whole));
         (takeA ? doneA : doneB) *= size;

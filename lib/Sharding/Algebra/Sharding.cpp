@@ -136,7 +136,8 @@ std::optional<ShardingError> tp::verify(const TensorSharding &sharding,
   auto check = [&](ArrayRef<AxisRef> axes) -> std::optional<ShardingError> {
     for (auto [index, axis] : llvm::enumerate(axes)) {
       int64_t whole = mesh.axes[axis.axis].size;
-      // Not by end(): a product of what a user wrote may overflow.
+      // This does not use end(), as the product of user-written numbers may
+      // overflow.
       if (axis.pre < 1 || axis.size < 1 || whole % axis.pre != 0 ||
           whole / axis.pre % axis.size != 0 ||
           (axis.size == 1 && !axis.isFull(mesh)))

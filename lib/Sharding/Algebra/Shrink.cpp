@@ -27,8 +27,8 @@ void MeshShrinker::use(const TensorSharding &sharding) {
     use(axis);
 }
 
-/// The product of the small pieces up to `end`; none if a cut does not divide
-/// the next, so that the axis is not a grid of its pieces.
+/// The product of the small sizes of the pieces up to `end`. Returns nullopt if
+/// a cut does not divide the next one, so that the axis is no grid of pieces.
 static std::optional<int64_t> shrinkPrefix(const std::set<int64_t> &cuts,
                                            int64_t end) {
   int64_t last = 1, product = 1;
@@ -84,7 +84,8 @@ TensorSharding MeshShrinker::map(const TensorSharding &sharding) {
   return result;
 }
 
-/// Whether `n` lies on the first numbers of devices as `m` on the second.
+/// Returns true if `n` elements on `devices` have the same pattern of blocks as
+/// `m` elements on `small` devices, for all cuts.
 static bool liesAlike(int64_t n, int64_t m, llvm::ArrayRef<ExtentCut> cuts) {
   for (const ExtentCut &cut : cuts) {
     BlockLayout large{n, cut.devices}, small{m, cut.small};
@@ -113,7 +114,7 @@ int64_t tp::shrinkExtent(int64_t n, llvm::ArrayRef<ExtentCut> cuts,
     }
   if (real.empty())
     return std::min(n, least);
-  // Two rounds of four blocks show every pattern there is; beyond, n serves.
+  // Two rounds of four blocks show all patterns; if none fits, use n.
   for (int64_t m = 1, end = std::min(n, 8 * most); m < end; ++m)
     if (liesAlike(n, m, real))
       return m;

@@ -4,9 +4,9 @@
 /// \file Small meshes and small tensors on which the same mistakes show.
 ///
 /// A partition of 4096 x 49152 over 64 devices is wrong or right for reasons
-/// that have nothing to do with these numbers: which axes cut which dimension,
-/// in which order, whether blocks come out even. So a check runs on sizes that
-/// keep the reasons and are as small as that allows.
+/// that have nothing to do with these numbers: which axes shard which
+/// dimension, in which order, and whether blocks are even. So a check runs on
+/// the smallest sizes that preserve these properties.
 ///
 ///     MeshShrinker small(mesh);                // ["x"=8, "y"=4]
 ///     small.use(sharding);                     // [{"x":(1)2}, {"y"}]
@@ -15,16 +15,16 @@
 ///     shrinkExtent(4096, {{4, 3}});            // 6, two rows on each device
 ///     shrinkExtent(10, {{4, 3}});              // 5, as 10 on 4 is uneven
 ///
-/// **Axes.** An axis is cut where a sharding cuts it, and each piece keeps its
-/// size up to 3 and becomes 3 if it is larger: with two devices a swap is its
-/// own inverse, with three an error of order shows. Pieces of one size stay
-/// pieces of one size.
+/// **Axes.** An axis is cut where a sharding cuts it. Each piece keeps its size
+/// up to 3, and larger pieces become 3: with two devices a swap is its own
+/// inverse, with three an error of order shows. Pieces of equal size remain
+/// equal.
 ///
-/// **Extents.** What decides how a dimension of n lies on k devices: whether k
-/// divides n, whether some device is left with nothing, whether blocks are
-/// single rows, and whether blocks of one cut are made of blocks of another.
-/// The small extent is the least one that has the same answers for all cuts of
-/// the dimension; if there is none below n, it is n.
+/// **Extents.** Four properties decide how a dimension of n elements is laid
+/// out on k devices: whether k divides n, whether some device is left with
+/// nothing, whether blocks are single rows, and whether blocks of one cut are
+/// made of blocks of another. The small extent is the least one with the same
+/// properties for all cuts of the dimension; if there is none below n, it is n.
 
 #ifndef TPOPT_SHARDING_ALGEBRA_SHRINK_H
 #define TPOPT_SHARDING_ALGEBRA_SHRINK_H
@@ -40,12 +40,13 @@ class MeshShrinker {
 public:
   explicit MeshShrinker(const Mesh &mesh);
 
-  /// Cuts axes where `sharding` does. Before the first getMesh() or map().
+  /// Cuts axes where `sharding` does. Must precede the first getMesh() or
+  /// map().
   void use(const TensorSharding &sharding);
   void use(const AxisRef &axis);
-  /// Keeps the size of a whole axis: something counts on it.
+  /// Keeps the size of a whole axis, because something depends on its size.
   void pin(unsigned axis) { pinned.insert(axis); }
-  /// Gives a whole axis, which nothing cuts or pins, another size.
+  /// Changes the size of a whole axis, which must be neither cut nor pinned.
   void resize(unsigned axis, int64_t size) { resized[axis] = size; }
 
   /// The small mesh. Links and device numbers are left out.
@@ -61,14 +62,15 @@ private:
   std::optional<Mesh> small;
 };
 
-/// One way a dimension is cut: over how many devices, and over how many of the
-/// small mesh.
+/// One way to shard a dimension: the number of devices that share it on the
+/// original mesh, and on the small mesh.
 struct ExtentCut {
   int64_t devices, small;
 };
 
-/// The least extent that lies on the small numbers of devices as `n` lies on
-/// the large ones. Without cuts, `least` or n, if that is less.
+/// The least extent whose layout on the small numbers of devices has the same
+/// pattern as that of `n` on the original ones. Without cuts, the smaller of
+/// `least` and n.
 int64_t shrinkExtent(int64_t n, llvm::ArrayRef<ExtentCut> cuts,
                      int64_t least = 2);
 

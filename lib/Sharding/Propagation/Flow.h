@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file One op while shardings flow through it: what its tensors say about a
-/// factor, and which of them may be heard. Shared by propagation and by the
-/// collection of losses, so that both mean the same.
+/// \file The view of one op during propagation: the axes that each tensor
+/// proposes for a factor, and which tensors may receive them. Propagation and
+/// the collection of losses share it, so that both apply the same rules.
 
 #ifndef TPOPT_LIB_SHARDING_FLOW_H
 #define TPOPT_LIB_SHARDING_FLOW_H
@@ -19,15 +19,16 @@ inline Direction operator&(Direction a, Direction b) {
                                 static_cast<uint8_t>(b));
 }
 
-/// The ways that `step` opens through `op` for factors of `kind`.
+/// The directions that `step` opens through `op` for factors of `kind`.
 Direction getDirections(const PropagationGraph &graph, OpId op, FactorKind kind,
                         OpStep step);
 
-/// What the tensors of an op say about one factor to one of them.
+/// The axes that the tensors of an op propose to one of them for one factor.
 struct Proposal {
-  /// The axes that all who speak agree on, from the first one.
+  /// The axes on which all proposing tensors agree, starting with the first
+  /// axis.
   AxisList axes;
-  /// The largest tensor that has them all.
+  /// The largest tensor that has all of `axes`.
   unsigned source = 0;
 };
 
@@ -35,9 +36,9 @@ class Flow {
 public:
   explicit Flow(const PropagationGraph &graph) : graph(graph) {}
 
-  /// Projects the tensors of `op`. Returns whether any has an axis at all.
+  /// Projects the tensors of `op`. Returns whether any of them is sharded.
   bool enter(OpId op);
-  /// Projects again what has the sharding of `value`.
+  /// Projects the tensors that share the sharding of `value` again.
   void refresh(ValueId value);
 
   OpId getOp() const { return op; }
@@ -50,11 +51,12 @@ public:
     return projections[tensor][factor].axes;
   }
 
-  /// Whether `source` may speak to `target` where `directions` are open.
+  /// Returns true if `source` may propose axes to `target` in `directions`.
   bool isOpen(unsigned source, unsigned target, Direction directions) const;
-  /// Whether `source` is one that `target` listens to at all.
+  /// Returns true if `target` accepts axes from `source` in any direction.
   bool isSource(unsigned source, unsigned target) const;
-  /// What those that satisfy `mayHear` say about `factor`.
+  /// The axes that the sources for which `mayHear` is true propose for
+  /// `factor`.
   Proposal propose(unsigned factor,
                    llvm::function_ref<bool(unsigned)> mayHear) const;
 

@@ -12,7 +12,7 @@ using llvm::SmallVector;
 
 namespace tp {
 
-/// Compares every tensor of every op with those it listens to.
+/// Compares every tensor of every op with the tensors it accepts axes from.
 class LossCollector {
 public:
   LossCollector(const PropagationGraph &graph, const ContestRecord &contests,
@@ -88,13 +88,13 @@ void LossCollector::explain(unsigned target, unsigned source,
     explainFit(target, source, fit, loss);
     return;
   }
-  // It would fit, so nobody asked for it: the sources do not speak with one
-  // voice.
+  // The axes would fit, so the op never proposed them: its sources disagree.
   loss.rule = LossRule::SourcesDisagree;
   loss.winner = findDisagreement(target, loss);
 }
 
-/// What another source that goes on from what the target has wants instead.
+/// The conflicting axis that another source wants; only sources that extend the
+/// axes of the target are considered.
 std::optional<AxisRef> LossCollector::findDisagreement(unsigned target,
                                                        const Loss &loss) const {
   const AxisList &have = flow.getAxes(target, loss.factor);
@@ -149,8 +149,9 @@ void LossCollector::explainFit(unsigned target, unsigned source, const Fit &fit,
   llvm_unreachable("not an obstacle to a tensor's own axes");
 }
 
-/// Whether the winner came over some op in a step that was over before the
-/// loser could have come. An annotation did not come.
+/// Returns true if the winner was propagated over some op in a step that ended
+/// before the loser could have arrived. Annotations do not count, as they are
+/// not propagated.
 bool LossCollector::cameEarlier(unsigned target, unsigned source,
                                 const AxisRef &winner, const Loss &loss) const {
   unsigned arrival =

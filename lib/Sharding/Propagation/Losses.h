@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The axes that did not arrive, found by looking at every op once more
+/// \file Finds the axes that did not arrive, by visiting every op once more
 /// after the fixpoint.
 
 #ifndef TPOPT_LIB_SHARDING_LOSSES_H
@@ -14,18 +14,18 @@
 
 namespace tp {
 
-/// How two factors of an op that wanted the same axis were told apart. The one
-/// thing that the final state does not show.
+/// The rule that decided between two factors of an op that wanted the same
+/// axis. This cannot be derived from the final state.
 struct ContestResult {
   LossRule rule;
   AxisRef winner;
 };
 
-/// By op, tensor and the factor that lost.
+/// By op, tensor and losing factor.
 using ContestRecord =
     std::map<std::tuple<OpId, unsigned, unsigned>, ContestResult>;
 
-/// Fills in the losses of `provenance`.
+/// Adds the losses to `provenance`.
 void collectLosses(const PropagationGraph &graph, const ContestRecord &contests,
                    Provenance &provenance);
 

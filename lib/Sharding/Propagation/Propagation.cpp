@@ -20,23 +20,23 @@ static constexpr OpStep allSteps[] = {OpStep::SingleUse, OpStep::MultiUse,
 
 namespace {
 
-/// Dimensions that wait for a later user priority, taken out of a node: empty,
-/// closed, and their axes not to be used by others.
+/// Dimensions that wait for a later user priority. They are taken out of a
+/// node, where they are empty and closed, and their axes are reserved.
 struct HiddenNode {
   unsigned node;
-  unsigned numReplicated; ///< As annotated.
+  unsigned numReplicated; ///< The number of annotated replicated axes.
   SmallVector<std::pair<unsigned, DimSharding>, 2> dims;
 };
 
-/// What one factor would add to a tensor.
+/// The axes that one factor would add to a tensor.
 struct Candidate {
   unsigned factor;
   unsigned dim;
-  unsigned source;     ///< Tensor of the op.
-  uint64_t sourceBits; ///< Its size.
-  int64_t pieces;      ///< What the whole factor would be cut into.
+  unsigned source;     ///< Index among the op's tensors.
+  uint64_t sourceBits; ///< The size of the source.
+  int64_t pieces;      ///< The number of pieces of the whole factor.
   AxisList extra;      ///< The axes to add.
-  AxisList given;      ///< Those that were added.
+  AxisList given;      ///< The axes that were added.
 };
 
 } // namespace
@@ -65,7 +65,7 @@ private:
   Direction getSingleUseDirections(OpId op) const;
   void update(unsigned target);
   void collectCandidates(unsigned target);
-  /// Why `a` comes before `b`, or none if it does not.
+  /// The rule by which `a` precedes `b`, or nullopt if it does not.
   std::optional<LossRule> beats(unsigned target, const Candidate &a,
                                 const Candidate &b) const;
   void give(unsigned target, Candidate &candidate, const Fit &fit);
@@ -78,16 +78,16 @@ private:
   ContestRecord contests;
 
   /// Ops that use or define a node, in program order: those of node n are
-  /// uses[firstUse[n]] up to uses[firstUse[n + 1]].
+  /// uses[firstUse[n]] to uses[firstUse[n + 1] - 1].
   std::vector<unsigned> firstUse;
   std::vector<OpId> uses;
-  /// How often a node is an operand.
+  /// The number of times that each node is an operand.
   std::vector<unsigned> numReads;
 
   std::vector<OpId> queue, early; ///< See runStep().
   std::vector<bool> queued;
-  std::vector<bool> isNew; ///< What the step lets through, see growsAt().
-  // Of the visit under way.
+  std::vector<bool> isNew; ///< Ops that the step newly opens.
+  // State of the current visit.
   Direction usable = Direction::Both;
   SmallVector<Candidate, 4> candidates;
 };
@@ -172,7 +172,8 @@ void Propagator::run() {
   collectLosses(graph, contests, provenance);
 }
 
-/// Whether `step` may let something through `op` that the step before did not.
+/// Returns true if `step` may propagate something through `op` that the
+/// previous step did not.
 bool Propagator::growsAt(OpId op, OpStep opStep) const {
   OpClass opClass = graph.getClass(op);
   switch (opStep) {
@@ -210,9 +211,9 @@ void Propagator::runStep() {
   for (OpId op = 0; op < graph.getNumOps(); ++op)
     if (isNew[op] = growsAt(op, step.op); isNew[op])
       enqueue(op);
-  // First in, first out; a sweep in program order to begin with. What earlier
-  // steps let through goes first, so that an op on the way, a transpose say,
-  // does not make a sharding come later to where it meets another.
+  // First in, first out, starting with a sweep in program order. Changes that
+  // earlier steps allow are processed first, so that an intermediate op, such
+  // as a transpose, does not make a sharding arrive late at a conflict.
   for (size_t next = 0; next < queue.size(); ++next) {
     take(queue[next]);
     for (size_t i = 0; i < early.size(); ++i)
@@ -235,8 +236,8 @@ void Propagator::visit(OpId op) {
     update(t);
 }
 
-/// The ways that do not start at a value with several uses. It is the op as a
-/// whole that waits: otherwise the other operands would decide without it.
+/// The directions that do not start at a value with several uses. The op as a
+/// whole has to wait: otherwise the other operands would decide without it.
 Direction Propagator::getSingleUseDirections(OpId op) const {
   Direction directions = Direction::Both;
   for (auto [t, value] : llvm::enumerate(graph.getTensors(op)))
@@ -259,8 +260,8 @@ void Propagator::collectCandidates(unsigned target) {
       if (directions == Direction::None)
         continue;
       const AxisList &have = flow.getAxes(target, f);
-      // A source that contradicts the target has lost already: what it wants
-      // does not count against those that go on from here.
+      // A source that contradicts the target has already lost: the axes it
+      // wants must not count against the sources that agree with the target.
       Proposal proposal = flow.propose(f, [&](unsigned source) {
         return flow.isSource(source, target) &&
                flow.isOpen(source, target, directions) &&
@@ -287,15 +288,16 @@ std::optional<LossRule> Propagator::beats(unsigned target, const Candidate &a,
       a.pieces != b.pieces)
     return a.pieces > b.pieces ? std::optional(LossRule::MoreSharded)
                                : std::nullopt;
-  // Two factors of one tensor never want one axis, so sources differ where it
-  // matters.
+  // Two factors of one tensor never want the same axis, so the sources of
+  // conflicting candidates differ.
   return a.source < b.source ? std::optional(LossRule::OperandOrder)
                              : std::nullopt;
 }
 
 void Propagator::update(unsigned target) {
   collectCandidates(target);
-  // By insertion: there are few, and equal ones stay in the order of factors.
+  // Insertion sort: there are few candidates, and equal ones stay in the order
+  // of their factors.
   for (size_t i = 1; i < candidates.size(); ++i)
     for (size_t j = i; j > 0 && beats(target, candidates[j], candidates[j - 1]);
          --j)
@@ -329,15 +331,15 @@ void Propagator::give(unsigned target, Candidate &candidate, const Fit &fit) {
     enqueue(uses[i]);
 }
 
-/// Keeps who won if candidate `loser` lost against an earlier candidate; what
-/// was in the tensor before tells its own story.
+/// Records the winner if candidate `loser` lost to an earlier candidate. Axes
+/// that the tensor had before need no record: their arrival explains the loss.
 void Propagator::recordContest(unsigned target, size_t loser, const Fit &fit) {
   for (size_t i = 0; i < loser; ++i) {
     const Candidate &winner = candidates[i];
     if (!overlap(winner.given, *fit.blocker))
       continue;
-    // The sort has compared only neighbours, and a cost model's second answer
-    // may differ: then it is the order that decided.
+    // The sort compares only neighbours, and a cost model may answer
+    // differently the second time: then the order has decided.
     LossRule rule = beats(target, winner, candidates[loser])
                         .value_or(LossRule::OperandOrder);
     contests.try_emplace({flow.getOp(), target, candidates[loser].factor},

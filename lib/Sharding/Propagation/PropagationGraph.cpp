@@ -73,7 +73,7 @@ PropagationGraph::addShardingGroup(ArrayRef<ValueId> members) {
       first = member;
   unsigned rank = getSharding(first).getRank();
   TensorSharding open = TensorSharding::replicate(rank, /*open=*/true);
-  // Look before touching anything.
+  // Check everything before modifying anything.
   TensorSharding common = open;
   for (ValueId member : members) {
     const TensorSharding &sharding = getSharding(member);

@@ -57,7 +57,7 @@ llvm::StringRef tp::stringify(OpStep step) {
 
 void Provenance::reserve(size_t numNodes) {
   lastOfNode.assign(numNodes, none);
-  // Most values get an axis, few get several.
+  // Most values get one axis, few get several.
   previous.reserve(numNodes);
   arrivals.reserve(numNodes);
 }
@@ -84,8 +84,8 @@ llvm::SmallVector<Arrival> Provenance::trace(const PropagationGraph &graph,
   while (i != none) {
     const Arrival &arrival = arrivals[i];
     path.push_back(arrival);
-    // A source had its axis before it sent it, which keeps this from turning
-    // in a loop of the program.
+    // A source had its axis before it sent it, so that a loop in the program
+    // cannot make this search infinite.
     axis = arrival.axis.getOverlap(axis).value_or(arrival.axis);
     i = find(graph.getNode(arrival.source), axis, i);
   }

@@ -12,11 +12,11 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// Instead of a dimension.
+/// Used in place of a dimension.
 static constexpr int kUnreduced = -1, kIdle = -2;
 
-/// Where a digit is in a layout: a dimension and the position in its list, or
-/// among those that are unreduced or idle, which have no order.
+/// The position of a digit in a layout: a dimension and an index in its list.
+/// Unreduced and idle digits have no order and hence no index.
 static std::pair<int, int> getPlace(const AxisRef &digit,
                                     const TensorSharding &layout,
                                     const DigitSystem &system) {
@@ -45,7 +45,7 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
   for (const AxisRef &axis : system)
     digits.push_back({axis, getPlace(axis, problem.from, system),
                       getPlace(axis, problem.to, system)});
-  // In the order of the lists, so that neighbours meet.
+  // Sorted by their positions in the lists, so that neighbours are adjacent.
   llvm::sort(digits, [](const Digit &a, const Digit &b) {
     return std::tie(a.from, a.to, a.axis) < std::tie(b.from, b.to, b.axis);
   });
@@ -58,7 +58,8 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
     rest /= digit.axis.size;
     if (number > 0 && isNext(digits[number - 1].from, digit.from) &&
         isNext(digits[number - 1].to, digit.to)) {
-      // As collectives along several axes, as slow as the slowest.
+      // A bundle is as slow as its slowest axis, like collectives over several
+      // axes.
       Axis &bundle = mesh.axes.back();
       bundle.size *= digit.axis.size;
       bundle.link.alpha = std::max(bundle.link.alpha, link.alpha);
@@ -69,7 +70,7 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
     mesh.axes.push_back({/*name=*/"", digit.axis.size, link});
     members.push_back({digit.axis});
   }
-  // Devices that have no part in it.
+  // Devices along axes that do not take part.
   mesh.axes.push_back({/*name=*/"", rest, Link()});
 
   auto bundle = [&](const TensorSharding &layout) {

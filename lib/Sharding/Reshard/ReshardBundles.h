@@ -4,12 +4,12 @@
 /// \file A reshard along many axes as one along few. Private to the library.
 ///
 /// Ten axes can be arranged in more ways than a search can look at, yet most of
-/// them go the same way. From [{"a", "b", "c", "d"}, {}] to [{"a", "b"}, {"d"}]
-/// a and b follow one another on both sides: as if they were one axis. Axes
-/// that are unreduced, or idle, on one side need to be no neighbours there.
+/// them move together. From [{"a", "b", "c", "d"}, {}] to [{"a", "b"}, {"d"}],
+/// b follows a on both sides, so the two can be treated as one axis. Axes that
+/// are unreduced, or idle, on one side need not be neighbours there.
 ///
-/// What is found for such bundles is a plan for the axes, though perhaps not
-/// the best: where links differ, it may pay to take a bundle apart.
+/// A plan for the bundles is a plan for the axes, though perhaps not the best:
+/// where links differ, splitting a bundle may be cheaper.
 
 #ifndef TPOPT_LIB_SHARDING_RESHARDBUNDLES_H
 #define TPOPT_LIB_SHARDING_RESHARDBUNDLES_H
@@ -20,18 +20,18 @@
 
 namespace tp::reshard {
 
-/// The same question, on a mesh whose axes are bundles of digits.
+/// The same problem, on a mesh whose axes are bundles of digits.
 class Bundles {
 public:
-  /// Both sides of `problem` must be in digits of `system`.
+  /// Both sides of `problem` must be written in digits of `system`.
   Bundles(const Problem &problem, const DigitSystem &system);
 
-  /// Its references are to this, and to the shape of the original.
+  /// The problem refers to this object and to the shape of the original.
   Problem getProblem() const {
     return {mesh, from, to, shape, elementBytes, evenly};
   }
   size_t size() const { return members.size(); }
-  /// A layout of whole bundles in the axes of the original.
+  /// Rewrites a layout of whole bundles in the axes of the original.
   TensorSharding expand(const TensorSharding &layout) const;
 
 private:
@@ -39,7 +39,7 @@ private:
   int64_t elementBytes;
   bool evenly;
   Mesh mesh;
-  std::vector<AxisList> members; ///< By axis of `mesh`.
+  std::vector<AxisList> members; ///< The digits of each axis of `mesh`.
   TensorSharding from, to;
 };
 

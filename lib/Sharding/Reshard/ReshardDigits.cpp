@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How the axes of a reshard are cut into digits, and what sending costs.
+// How the axes of a reshard are split into digits, and the costs of sending.
 
 #include "ReshardSearch.h"
 
@@ -40,7 +40,7 @@ uint64_t LinkModel::getTicks(CollectiveKind kind, const Group &group,
   if (isFree(kind))
     return 0;
   if (!mesh.hasLinks) {
-    // Shares of payload / group that a device sends.
+    // The number of shares, each payload / group, that a device sends.
     uint64_t shares = kind == CollectiveKind::AllReduce ? 2 * (group.size - 1)
                       : kind == CollectiveKind::CollectivePermute
                           ? group.size
@@ -78,7 +78,8 @@ double LinkModel::toCost(uint64_t ticks) const {
 // Digits
 //===----------------------------------------------------------------------===//
 
-/// Positions at which an axis is cut: 1 before, its size after the last digit.
+/// Positions at which an axis is cut: from 1, before the first digit, to the
+/// size of the axis, after the last one.
 using Cuts = SmallVector<int64_t, 8>;
 
 static void sortCuts(Cuts &cuts) {
@@ -127,8 +128,8 @@ tp::reshard::getCoarseSystems(const Problem &problem) {
         addCuts(cuts, axis, i == 0 ? from : to);
       for (size_t j = 1; j < cuts.size(); ++j) {
         AxisRef digit = {axis, cuts[j - 1], cuts[j] / cuts[j - 1]};
-        // Two systems meet where an axis is used as a whole, so both need all
-        // of it.
+        // A path can only change systems where an axis is used as a whole, so
+        // both systems need all digits of the axis.
         if (!fits || overlap(from, digit) || overlap(to, digit))
           systems[i].push_back(digit);
       }
@@ -147,8 +148,8 @@ static size_t countPrimes(int64_t n) {
   return count + (n > 1);
 }
 
-/// Calls `done` for every way to cut `digits` into `count` parts, which are
-/// appended to `system`. Cuts the last ones first.
+/// Calls `done` for every way to split `digits` into `count` parts, which are
+/// appended to `system`. The last digits are split first.
 static void
 forEachRefinement(ArrayRef<AxisRef> digits, size_t count, DigitSystem &system,
                   llvm::function_ref<void(const DigitSystem &)> done) {
@@ -204,10 +205,10 @@ SmallVector<unsigned, 4> tp::reshard::getRoomyDims(ArrayRef<int64_t> shape,
   return dims;
 }
 
-/// Of one system.
+/// The number of states of one system.
 static uint64_t countStates(size_t digits, size_t dims) {
-  // A digit either cuts a dimension, at some place among those that cut it, or
-  // is idle or unreduced. Sums over how many digits cut a dimension.
+  // A digit is idle, is unreduced, or shards a dimension, at some position in
+  // its list. Sums over the number of digits that shard a dimension.
   uint64_t states = 0, some = 1, lists = 1;
   for (size_t inLists = 0; inLists <= digits; ++inLists) {
     states =
@@ -221,7 +222,7 @@ static uint64_t countStates(size_t digits, size_t dims) {
 uint64_t tp::reshard::countStates(ArrayRef<DigitSystem> systems, size_t dims) {
   uint64_t states = 0, digits = 0;
   for (const DigitSystem &system : systems) {
-    // A set of digits has a bit for each.
+    // A DigitSet has one bit per digit.
     digits += system.size();
     if (digits >= 32)
       return std::numeric_limits<uint64_t>::max();

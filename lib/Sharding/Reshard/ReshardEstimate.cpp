@@ -21,7 +21,7 @@ using llvm::SmallVector;
 
 namespace {
 
-/// A table by the numbers of layouts.
+/// A table of costs, looked up by the numbers of layouts.
 class LayoutTable {
 public:
   LayoutTable(ArrayRef<unsigned> dims, reshard::Table &table)
@@ -31,8 +31,9 @@ public:
     unsigned number;
     const TensorSharding &sharding;
   };
-  /// Also none if a layout is not in digits of the table or cuts a dimension
-  /// that has no part in it. Ways to `others` of `pool` will be asked for, too.
+  /// Also returns nullopt if a layout is not in digits of the table, or shards
+  /// a dimension that is not in the table. `others` are layouts of `pool` to
+  /// which ways will be needed as well.
   std::optional<reshard::Cost> get(Layout from, Layout to,
                                    ArrayRef<unsigned> others,
                                    const LayoutPool &pool) {
@@ -49,7 +50,7 @@ public:
     }
     return table.get(a, b);
   }
-  /// After a cost of the same.
+  /// A lower bound for the same cost. Call get() first.
   reshard::Cost getBound(Layout from, Layout to) {
     return table.getBound(getState(from), getState(to));
   }
@@ -71,12 +72,12 @@ private:
       own.dims.push_back(layout.dims[dim]);
     own.unreduced = layout.unreduced;
     if (own.getDimAxes().size() != layout.getDimAxes().size())
-      return kNone; // it cuts another
+      return kNone; // the layout shards another dimension
     std::optional<unsigned> state = table.getNumber(own);
     return state ? int(*state) : kNone;
   }
 
-  SmallVector<unsigned, 4> dims; ///< Those of the table, in its order.
+  SmallVector<unsigned, 4> dims; ///< The dimensions of the table, in its order.
   reshard::Table &table;
   std::vector<int> states; ///< By number of the layout.
 };
@@ -84,10 +85,10 @@ private:
 } // namespace
 
 struct ReshardEstimator::Tables {
-  /// In the digits of the layouts, if there are few enough states.
+  /// Uses the digits of the layouts. None if there are too many states.
   std::optional<LayoutTable> coarse;
-  /// In the parts of these that a plan may move, likewise. Also none if there
-  /// are no such parts.
+  /// Uses the parts of the digits that a plan may move. None if there are too
+  /// many states, or no such parts.
   std::optional<LayoutTable> fine;
 };
 
@@ -126,8 +127,9 @@ ReshardEstimator::ReshardEstimator(const Mesh &mesh, const LayoutPool &pool)
 
 ReshardEstimator::~ReshardEstimator() = default;
 
-/// The tables for ways between two layouts of a kind; null if they cut an axis
-/// in ways that do not fit, or are partial in two ways.
+/// The tables for ways between two layouts of a kind. Returns null if the
+/// layouts cut an axis in incompatible ways, or if both are partial, with
+/// different reductions.
 ReshardEstimator::Tables *
 ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
   const TensorSharding &source = pool.get(from), &target = pool.get(to);

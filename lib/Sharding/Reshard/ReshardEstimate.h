@@ -1,16 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What reshards cost, for choosing among many layouts.
+/// \file The costs of reshards, for choosing among many layouts.
 ///
 /// Partition prices every pair of layouts of every tensor, and most of these
-/// are one question asked again:
+/// are the same question:
 ///
-/// * The order of the dimensions does not matter, nor which of those that
-///   neither side cuts is which.
+/// * The order of the dimensions does not matter, and dimensions that neither
+///   side shards are interchangeable.
 /// * Without links a cost is a number of bytes. Where a dimension is a multiple
-///   of the number of devices that could share it, every step's payload is a
-///   multiple, too.
+///   of the number of devices that could share it, so is the payload of every
+///   step.
 ///
 /// On a mesh of 2 x 4, all of
 ///
@@ -18,17 +18,18 @@
 ///     bf16[16, 4096]      [{}, {"x"}] -> [{"x"}, {}]
 ///     f32[7, 64, 32]      [{}, {"x"}, {}] -> [{}, {}, {"x"}]
 ///
-/// are an exchange of one byte per element of [2, 2] from [{"x"}, {}] to
-/// [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
+/// are an exchange of one byte per element of [2, 2] from [{"x"}, {}] to [{},
+/// {"x"}], times 4194304, 32768 and 14336 * 4.
 ///
-/// Of kinds with few layouts, tables hold the answers to all questions
-/// (ReshardTable.h in lib/Sharding/Reshard); others take a search each, that of
-/// the planner. What whole axes cannot do at the least cost is looked up in a
-/// table of their parts. Tables and plans look at all ways along the same parts
-/// through the same dimensions, so an estimate is what the plan costs.
+/// For kinds of shapes with few layouts, tables hold all answers
+/// (ReshardTable.h in lib/Sharding/Reshard); each other cost takes a search,
+/// the same one as the planner's. If moving whole axes does not reach the lower
+/// bound, a table of their parts is consulted. Tables and plans consider the
+/// same ways, along the same parts through the same dimensions, so an estimate
+/// is the cost of the plan.
 ///
-/// Layouts and shapes have numbers, so that a price that is known is found by
-/// three of them:
+/// Layouts and shapes have numbers, so that three numbers look up a known
+/// price:
 ///
 ///     LayoutPool pool;
 ///     ReshardEstimator estimator(mesh, pool);
@@ -62,7 +63,8 @@ public:
 
   const LayoutPool &getPool() const { return pool; }
 
-  /// A kind of shape, and how many times as much a tensor costs.
+  /// A kind of shape, and the factor by which a tensor of that shape costs
+  /// more.
   struct Shape {
     unsigned number;
     double copies;
@@ -73,11 +75,11 @@ public:
     double cost = 0; ///< Bytes per device, or seconds on a mesh with links.
     int64_t launches = 0;
   };
-  /// Of a way between layouts of the pool, of tensors of that shape's rank.
-  /// What the plan costs.
+  /// The cost of the plan between two layouts of the pool, for tensors of
+  /// `shape`, whose rank the layouts must have.
   Estimate get(unsigned from, unsigned to, Shape shape);
-  /// Says that ways to `layouts` will be asked for. Several are found at once
-  /// for less.
+  /// Announces that ways to `layouts` will be needed. Finding several of them
+  /// at once is cheaper.
   void expect(llvm::ArrayRef<unsigned> layouts, Shape shape) {
     for (unsigned layout : layouts)
       prices[shape.number].getPlace(layout);
@@ -91,21 +93,22 @@ private:
       return std::tie(elementBytes, sizes) < std::tie(o.elementBytes, o.sizes);
     }
   };
-  /// What is known of ways between layouts of one kind.
+  /// The known prices of ways between layouts of one kind.
   class Prices {
   public:
-    /// Below 0 if it is not known yet. Stays where it is until the next call.
+    /// Negative if the price is not known yet. The reference is valid until the
+    /// next call.
     Estimate &at(unsigned from, unsigned to);
     unsigned getPlace(unsigned layout);
-    /// By place.
+    /// The layouts by place, that is, by their row in the table of prices.
     llvm::ArrayRef<unsigned> getLayouts() const { return layouts; }
 
   private:
-    std::vector<unsigned> places; ///< By layout, in the order of questions.
+    std::vector<unsigned> places; ///< By layout, in the order of queries.
     std::vector<unsigned> layouts;
-    std::vector<std::vector<Estimate>> rows; ///< By place, as far as asked.
+    std::vector<std::vector<Estimate>> rows; ///< By place, as far as queried.
   };
-  /// The answers for one kind along the same axes.
+  /// The tables for one kind and the same set of digits.
   struct Tables;
   std::unique_ptr<Tables> createTables(const Kind &kind,
                                        const AxisList &system);
@@ -120,16 +123,16 @@ private:
   int64_t numDevices;
   ReshardPlanner planner;
   static constexpr unsigned kUnknown = ~0u;
-  std::vector<unsigned> uses; ///< By layout, if known, which axes it uses.
+  std::vector<unsigned> uses; ///< The set of axes that each layout uses.
   std::map<Kind, unsigned> kindNumbers;
-  std::vector<const Kind *> kinds; ///< By number, in the map.
-  /// The digits in which a pair of layouts can be written, by what axes they
-  /// use: getCoarseSystems() in lib/Sharding/Reshard.
+  std::vector<const Kind *> kinds; ///< By number; keys of the map.
+  /// The digits in which a pair of layouts can be written, by the axes that the
+  /// layouts use: getCoarseSystems() in lib/Sharding/Reshard.
   std::map<AxisList, unsigned> useNumbers, systemNumbers;
-  std::vector<const AxisList *> systems; ///< By number, in the map.
+  std::vector<const AxisList *> systems; ///< By number; keys of the map.
   static constexpr unsigned kNoSystem = ~0u;
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> systemOf;
-  /// By kind, with dimensions in order of their sizes, and digits.
+  /// By kind, with the dimensions sorted by size, and by digits.
   std::map<std::pair<Kind, std::vector<AxisList>>,
            std::unique_ptr<reshard::Table>>
       costs;

@@ -40,7 +40,7 @@ void Expansion::slice(const State &state) {
     int64_t most =
         space.getSize(state, state.dims[dim]) * space.getSize(state, idle);
     if (space.getBlocks(dim, most).isUneven()) {
-      // What is no step digit by digit may be one at once.
+      // Digits that cannot be sliced one at a time may be sliceable together.
       for (DigitSet some = idle; some && !isSpent(); some = (some - 1) & idle) {
         Move move = getMove(state, CollectiveKind::AllSlice, some);
         distribute(next, some, dim, /*volume=*/0,
@@ -94,7 +94,7 @@ const State *Expansion::getGoal(const State &state) const {
 }
 
 void Expansion::beginArrangement(const State &state) {
-  // The first arrangement takes a choice per digit and some to end lists.
+  // The first arrangement takes one choice per digit, plus some to end lists.
   choicesLeft = getGoal(state) ? 2 * space.getDigits(state).size() : ~0u;
 }
 
@@ -115,7 +115,8 @@ void Expansion::forEachNext(const State &state, DigitSet some, unsigned dim,
   const State *goal = getGoal(state);
   if (!goal)
     return callAll(some);
-  // What is wanted there, then what is wanted nowhere, then the rest.
+  // Digits that the goal has at this position come first, then digits that are
+  // idle in the goal, then the rest.
   DigitSet wanted = 0;
   size_t position = state.dims[dim].size();
   if (position < goal->dims[dim].size())
@@ -127,8 +128,8 @@ void Expansion::forEachNext(const State &state, DigitSet some, unsigned dim,
 }
 
 /// Calls `done` for every way to append all of `digits` to the lists of `dims`
-/// so that block boundaries coincide, with `volume` times the blocks of `dims`.
-/// `state` is as before afterwards.
+/// so that block boundaries coincide, with `volume` times the block sizes of
+/// `dims`. `state` is restored afterwards.
 void Expansion::distribute(State &state, DigitSet digits,
                            ArrayRef<unsigned> dims, uint64_t volume,
                            TakeVolume done) {
@@ -149,7 +150,7 @@ void Expansion::distributeRest(State &state, DigitSet digits,
   auto append = [&](auto &self, int64_t s, DigitSet left) -> void {
     if (!mayArrange())
       return;
-    // The last dimension gets all that is left.
+    // The last dimension gets all of the remaining digits.
     if (int64_t k = before * s;
         (left == 0 || dims.size() > 1) && canMerge(dim, k, s))
       distributeRest(
@@ -179,7 +180,8 @@ void Expansion::reduce(const State &state) {
     Move move = getMove(state, CollectiveKind::AllReduce, some);
     emit(next, move, buffer);
     move.kind = CollectiveKind::ReduceScatter;
-    // Padding adds to the buffer; without any it is too dear already.
+    // Padding only adds to the buffer, so skip the step if it is too expensive
+    // even without padding.
     if (!mayHelp(getCost(move, buffer)))
       continue;
     distribute(next, some, all, space.getVolume({}), [&](uint64_t share) {
@@ -194,8 +196,9 @@ void Expansion::gatherOrExchange(const State &state) {
   chooseKept(state, kept, /*dim=*/0, /*removed=*/0);
 }
 
-/// Chooses how much to keep of the digits of `dim` and all dimensions behind
-/// it. Then what was removed is gathered, or appended to whole dimensions.
+/// Chooses how many of the digits to keep, for `dim` and all later dimensions.
+/// The removed digits are then gathered, or appended to other dimensions, which
+/// keep all of theirs.
 void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
                            DigitSet removed) {
   if (isSpent())
@@ -223,7 +226,8 @@ void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
   emit(kept, move, llvm::SaturatingMultiply(group, space.getVolume(local)));
   move.kind = CollectiveKind::AllToAll;
 
-  // What goes from one device to another is the smaller block everywhere.
+  // Between two devices, the smaller of the two blocks is sent in each
+  // dimension.
   SmallVector<unsigned, 6> targets;
   SmallVector<int64_t, 6> sources;
   for (unsigned dim = 0; dim < state.dims.size(); ++dim)
@@ -239,11 +243,11 @@ void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
              });
 }
 
-/// Fills dimension after dimension, and then the unreduced set, with any digits
+/// Fills the dimensions in order, and then the unreduced set, with any digits
 /// of the same product.
 void Expansion::permute(const State &state) {
   uint64_t buffer = space.getVolume(space.getLocal(state));
-  // Whatever moves, all of the buffer does.
+  // Any permutation moves the whole buffer.
   const LinkModel &links = space.links;
   uint64_t least = links.getBound(
       space.getDigits(state),

@@ -12,15 +12,15 @@
 
 namespace tp::reshard {
 
-/// Calls take() for every step, of which mayHelp() may leave out some. With
-/// goals only for a few arrangements of each kind, those first that bring
-/// digits where they are wanted: for digits of which there are more
-/// arrangements than anybody can look at.
+/// Calls take() for every step; steps that mayHelp() rejects may be left out.
+/// With goals, only a few arrangements of each kind are tried, starting with
+/// those that bring digits where they are wanted. This is for numbers of digits
+/// that have too many arrangements to look at.
 class Expansion {
 public:
-  /// `partial` holds for every digit system the digits along which values may
-  /// become partial, of `partialKind`. `goals` has what is wanted for each, or
-  /// is empty.
+  /// `partial` holds, for every digit system, the digits along which values may
+  /// become partial, with the reduction `partialKind`. `goals` holds the goal
+  /// in each system, or is empty.
   Expansion(const StateSpace &space, llvm::SmallVector<DigitSet, 2> partial,
             ReduceKind partialKind,
             llvm::ArrayRef<std::optional<State>> goals = {})
@@ -30,26 +30,26 @@ public:
 protected:
   virtual ~Expansion() = default;
 
-  /// A step to `next` along the digits `axes`.
+  /// Receives a step to `next` along the digits `axes`.
   virtual void take(const State &next, CollectiveKind kind, DigitSet axes,
                     const Cost &cost) = 0;
-  /// Whether a step that costs at least so much is worth looking at.
+  /// Returns true if a step that costs `least` or more is worth considering.
   virtual bool mayHelp(const Cost &least) const = 0;
-  /// Whether to stop looking for steps. Asked before each choice on the way to
-  /// one: of all arrangements, few or none may be steps.
+  /// Returns true to stop looking for steps. Called before each choice within
+  /// an arrangement, since few or no arrangements may turn out to be steps.
   virtual bool isSpent() = 0;
-  /// Whether arrangements have been left out.
+  /// Returns true if arrangements have been left out.
   bool isCut() const { return hasCut; }
 
   void expand(const State &state);
-  /// Of these, those that make values partial.
+  /// Takes the steps from `state` that make values partial.
   void makePartial(const State &state);
 
   const StateSpace &space;
   llvm::SmallVector<DigitSet, 2> partial;
 
 private:
-  /// What steps from one state have in common.
+  /// The properties that several steps from one state share.
   struct Move {
     CollectiveKind kind;
     DigitSet axes;
@@ -64,7 +64,7 @@ private:
     return space.mergesEvenly(dim, k, s);
   }
 
-  // A member for each kind or two.
+  // Each function takes the steps of one or two kinds.
   void slice(const State &state);
   void reduce(const State &state);
   void gatherOrExchange(const State &state);
@@ -79,7 +79,8 @@ private:
   void chooseKept(const State &state, State &kept, unsigned dim,
                   DigitSet removed);
 
-  /// Calls `append` for each of `some` that may come next in the list of `dim`.
+  /// Calls `append` for each digit of `some` that may come next in the list of
+  /// `dim`.
   template <typename Append>
   void forEachNext(const State &state, DigitSet some, unsigned dim,
                    Append append);
@@ -89,7 +90,7 @@ private:
 
   ReduceKind partialKind;
   llvm::ArrayRef<std::optional<State>> goals;
-  unsigned choicesLeft = 0; ///< Of the arrangement at hand.
+  unsigned choicesLeft = 0; ///< For the current arrangement.
   bool hasCut = false;
 };
 

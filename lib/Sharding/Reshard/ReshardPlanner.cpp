@@ -41,8 +41,8 @@ std::string ReshardPlan::str(const Mesh &mesh) const {
   return text;
 }
 
-/// The parts of `axes` that are not in `other`. An axis that the two cut in
-/// ways that do not fit counts as not shared.
+/// The parts of `axes` that are not in `other`. Axes that the two cut in
+/// incompatible ways count as not shared.
 static AxisList getDifference(ArrayRef<AxisRef> axes, ArrayRef<AxisRef> other) {
   AxisList shared;
   for (const AxisRef &a : axes)
@@ -52,8 +52,8 @@ static AxisList getDifference(ArrayRef<AxisRef> axes, ArrayRef<AxisRef> other) {
   return *subtract(axes, shared);
 }
 
-/// The way that always exists: reduce, gather what is not common, slice. Blocks
-/// that have no boundaries in common are gathered all the way.
+/// The path that always exists: reduce, gather all but the common prefix,
+/// slice. Blocks without common boundaries are gathered completely.
 static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
   const TensorSharding &to = problem.to;
   std::vector<Leg> legs;
@@ -93,7 +93,7 @@ static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
   return legs;
 }
 
-/// Whether all states are looked at.
+/// Returns true if the search looks at all states.
 static bool isSmall(const Problem &problem, ArrayRef<DigitSystem> systems) {
   return areFew(systems, getRoomyDims(problem.shape, systems.front()).size());
 }
@@ -103,14 +103,14 @@ static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, Path &path) {
   if (isSmall(problem, systems))
     return search(problem, links, systems, {}, path);
-  // More digits have more steps from each state. Few of them in many dimensions
-  // are asked for often.
+  // More digits have more steps from each state. Problems with few digits in
+  // many dimensions are common, so they get fewer visits.
   unsigned visits = systems.front().size() > kFineDigits ? 10000 : 3000;
   return search(problem, links, systems,
                 {visits, /*greedy=*/true, /*guided=*/true}, path);
 }
 
-/// Where there are many digits, first moves together what goes together.
+/// If there are many digits, first moves bundles of those that move together.
 static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
                           Path &path) {
   if (isSmall(problem, systems) || systems.size() > 1)
@@ -145,7 +145,7 @@ static bool searchParts(const Problem &problem, const LinkModel &links,
 
 namespace {
 
-/// Finds the plan for one problem.
+/// Computes the plan for one problem.
 class Planning {
 public:
   explicit Planning(const Problem &problem)
@@ -174,7 +174,7 @@ private:
 
 } // namespace
 
-/// Makes the plan that of a path, and sums its cost over merged steps.
+/// Makes a plan of the path in `legs`, and sums its cost over merged steps.
 void Planning::describe(ArrayRef<Leg> legs) {
   plan.steps.clear();
   path.cost = {};
@@ -189,8 +189,8 @@ void Planning::describe(ArrayRef<Leg> legs) {
   }
 }
 
-/// Searches with whole digits, then, unless the best possible is found, with
-/// parts of them. Returns whether all states were looked at.
+/// Searches with whole digits and then with parts of them, unless the path is
+/// already the best possible. Returns whether all states were looked at.
 bool Planning::searchAll() {
   if (!searchWhole(problem, links, coarse, path))
     return false;
@@ -214,7 +214,7 @@ ReshardPlan Planning::run() {
   return std::move(plan);
 }
 
-/// Whether estimates have a table of it.
+/// Returns true if estimates of the problem come from a table.
 static bool hasTable(const Problem &problem) {
   SmallVector<DigitSystem, 2> coarse = getCoarseSystems(problem);
   bool isOfOneKind = problem.from.unreduced.empty() ||
@@ -223,7 +223,7 @@ static bool hasTable(const Problem &problem) {
   return coarse.size() == 1 && isOfOneKind && isSmall(problem, coarse);
 }
 
-/// The plan for `problem` that takes the steps of the one for its reduction.
+/// The plan for `problem` with the steps of the plan for its reduction.
 static ReshardPlan expand(const Problem &problem, const Reduction &reduction,
                           const ReshardPlan &reduced) {
   ReshardPlan plan;
@@ -266,8 +266,9 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
   Problem problem = {mesh, query.from, query.to, shape, elementBytes, evenly};
   if (hasTable(problem))
     return known = Planning(problem).run();
-  // Where not all is looked at, it matters what comes first. Reshards that are
-  // one question asked twice get one answer: that to their reduction.
+  // If not all states are looked at, the result depends on their order.
+  // Reshards with the same reduction get the same plan: the plan for that
+  // reduction.
   Reduction reduction(problem);
   Problem reduced = reduction.getProblem();
   auto [simpler, isFirst] = plans.try_emplace(

@@ -22,7 +22,7 @@ struct Dim {
 
 } // namespace
 
-/// How many devices may come to share a dimension on the way.
+/// The largest number of devices that may share a dimension along the way.
 static int64_t getMostParts(const Problem &problem) {
   SmallVector<bool> used(problem.mesh.axes.size(), false);
   for (const TensorSharding *side : {&problem.from, &problem.to}) {
@@ -53,7 +53,7 @@ Reduction::Reduction(const Problem &problem)
     copies *= double(size / parts);
     sorted.back().size = parts;
   }
-  // Spare dimensions last, those first that a search would use.
+  // Spare dimensions come last, starting with those that a search would use.
   llvm::sort(sorted, [&](const Dim &a, const Dim &b) {
     if (a.isSpare() || b.isSpare()) {
       auto rank = [&](const Dim &dim) {

@@ -6,10 +6,10 @@
 ///
 /// Many reshards ask the same question. The order of the dimensions does not
 /// matter. Without links, a cost is a number of bytes: where a size is a
-/// multiple of the number of devices that could share it, every payload on the
-/// way is a multiple, too, and a dimension that no axis passes through only
-/// scales the cost. On a mesh of "x"=4 and "y"=2, of which only the devices
-/// along x could share a dimension,
+/// multiple of the number of devices that could share it, so is every payload
+/// on the way, and a dimension that no axis passes through only scales the
+/// cost. On a mesh of "x"=4 and "y"=2, if only the devices along x could share
+/// a dimension,
 ///
 ///     f32[7, 4096, 512]   [{}, {"x"}, {}] -> [{}, {}, {"x"}]
 ///
@@ -27,24 +27,24 @@ class Reduction {
 public:
   explicit Reduction(const Problem &problem);
 
-  /// The smaller question. Its references are to this.
+  /// The smaller problem. It refers to this object.
   Problem getProblem() const {
     return {mesh, from, to, shape, elementBytes, evenly};
   }
-  /// How many times as much the original costs.
+  /// The cost of the original divided by the cost of the smaller problem.
   double getCopies() const { return copies; }
-  /// The original's layout for one of the smaller tensor.
+  /// The layout of the original for a layout of the smaller tensor.
   TensorSharding expand(const TensorSharding &layout) const;
 
 private:
   const Mesh &mesh;
-  unsigned rank; ///< Of the original.
+  unsigned rank; ///< The rank of the original.
   int64_t elementBytes;
   bool evenly;
   double copies = 1;
   TensorSharding from, to;
   llvm::SmallVector<int64_t, 6> shape;
-  llvm::SmallVector<unsigned, 6> dims; ///< In the original, by dimension here.
+  llvm::SmallVector<unsigned, 6> dims; ///< By dimension: the original's.
 };
 
 } // namespace tp::reshard

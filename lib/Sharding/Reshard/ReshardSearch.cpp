@@ -15,8 +15,8 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// All dimensions that are cut, and as places to put axes meanwhile those that
-/// lose least by padding.
+/// All dimensions that are sharded on either side, and those unsharded ones
+/// that lose least by padding, as temporary places for axes.
 static SmallVector<unsigned, 4> getDims(const Problem &problem,
                                         const LinkModel &links,
                                         ArrayRef<DigitSystem> systems) {
@@ -63,14 +63,14 @@ public:
         problem(problem), bound(problem.mesh, space, problem.to), goals(goals),
         best(best), options(options) {}
 
-  /// Returns whether everything was looked at.
+  /// Returns whether all states were looked at.
   bool run();
 
 private:
   struct Node {
     Cost cost;
     unsigned parent = 0;
-    /// None at the start and where only the digit system changes.
+    /// None at the start, and for nodes where only the digit system changes.
     std::optional<CollectiveKind> kind;
   };
 
@@ -91,7 +91,7 @@ private:
     return nodes[current].cost + least < best.cost;
   }
   bool isSpent() override {
-    constexpr unsigned kChoices = 64; // that come to a visit
+    constexpr unsigned kChoices = 64; // per visit
     return options.maxVisits && (order > *options.maxVisits ||
                                  ++choices / kChoices > *options.maxVisits);
   }
@@ -106,7 +106,7 @@ private:
   SearchOptions options;
   std::vector<Node> nodes; ///< By number of the state.
   StateNumbers known;
-  /// Lowest priority first, then first come, first served.
+  /// Lowest priority value first; equal ones in order of insertion.
   struct Entry {
     Cost priority, estimate, cost;
     unsigned order, node;
@@ -170,7 +170,7 @@ void Search::visit(const State &state, Cost cost,
                 order, number});
 }
 
-/// What is missing if every digit out of place costs a buffer.
+/// An estimate of the remaining cost, at one buffer per digit out of place.
 Cost Search::guess(const State &state) const {
   unsigned misplaced = 0;
   const StateSpace::Places &goal = goalPlaces[state.system];
@@ -190,7 +190,7 @@ Path Search::getPath(unsigned node) const {
   for (; node != 0; node = nodes[node].parent) {
     if (!nodes[node].kind)
       continue;
-    // Free steps of one kind in a row are one step.
+    // Consecutive free steps of one kind are one step.
     if (path.legs.empty() || !isFree(*nodes[node].kind) ||
         path.legs.back().kind != *nodes[node].kind)
       path.legs.push_back({*nodes[node].kind, space.decode(known[node])});

@@ -1,25 +1,26 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The shortest-path search behind ReshardPlanner. Private to the
+/// \file The shortest-path search used by ReshardPlanner. Private to the
 /// library.
 ///
 /// # States
 ///
-/// The axes that the two shardings use are cut into **digits** so that every
+/// The axes that the two shardings use are split into **digits** so that every
 /// axis of either is a run of whole digits. A state is then a list of digits
-/// per dimension and a set of unreduced ones; what is in neither is idle. One
-/// such cut is a **digit system**. An axis of 6 that one side reads as 2 x 3
-/// and the other as 3 x 2 has no common cut, so the search may use two systems
-/// and change over, for free, where a layout can be written in both.
+/// per dimension and a set of unreduced digits; digits in neither are idle. One
+/// way to split the axes is a **digit system**. An axis of 6 that one side
+/// reads as 2 x 3 and the other as 3 x 2 has no common split, so the search may
+/// use two systems, and change systems for free where a layout can be written
+/// in both.
 ///
 /// # Bounds
 ///
 /// The search is A*. With E elements in the tensor and N devices:
 ///
-/// * A value without unreduced axes: a device must receive what it needs in the
-///   end and does not have. The largest such number over any choice of devices
-///   is a bound; up to 64 devices are looked at.
+/// * A value without unreduced axes: a device must receive the elements that it
+///   needs in the end and does not have. The largest such number over any
+///   choice of devices is a bound; up to 64 devices are looked at.
 /// * A value that is unreduced over g > 1 devices: for one element of which c
 ///   devices need the sum, g - 1 messages must have been sent before the first
 ///   device can know the sum, and each of the other c - 1 needs one more. Over
@@ -31,10 +32,11 @@
 /// exactly, so a plan of one step is mostly found without looking at any other.
 ///
 /// For problems with too many states there are two ways to look at fewer. A
-/// greedy search follows the number of digits that are not yet in place, a
-/// guess and not a bound. A guided one looks at few arrangements of the digits:
-/// where seven digits change places at random, its plans cost a fifth of what
-/// as many steps of all kinds lead to.
+/// greedy search is guided by the number of digits that are not yet in place,
+/// which is an estimate and not a bound. A guided search looks at few
+/// arrangements of the digits: for random permutations of seven digits, its
+/// plans cost a fifth of those found by considering the same number of steps of
+/// all kinds.
 
 #ifndef TPOPT_LIB_SHARDING_RESHARDSEARCH_H
 #define TPOPT_LIB_SHARDING_RESHARDSEARCH_H
@@ -45,12 +47,13 @@
 
 namespace tp::reshard {
 
-/// What a path costs, compared in this order.
+/// The cost of a path; the members are compared in this order.
 struct Cost {
-  /// See LinkModel.
+  /// The price, see LinkModel.
   uint64_t ticks = 0;
   unsigned launches = 0;
-  /// Digits that change their place: small groups and few free steps.
+  /// The number of digits that change their place. Fewer means smaller groups
+  /// and fewer free steps.
   unsigned digits = 0;
 
   Cost operator+(const Cost &o) const {
@@ -63,18 +66,18 @@ struct Cost {
   }
 };
 
-/// One question to the search. Both sides are layouts.
+/// One reshard to plan. Both sides are layouts.
 struct Problem {
   const Mesh &mesh;
   const TensorSharding &from, &to;
   llvm::ArrayRef<int64_t> shape;
   int64_t elementBytes;
-  /// No step may lead to blocks with padding. Neither side has any.
+  /// No step may lead to blocks with padding. Neither side has padding.
   bool evenly = false;
 };
 
-/// Prices collectives in integer ticks: without links bytes times `scale`, a
-/// number that every group size divides; with links picoseconds.
+/// Prices collectives in integer ticks. Without links a tick is a byte divided
+/// by `scale`, a number that every group size divides; with links a picosecond.
 class LinkModel {
 public:
   LinkModel(const Mesh &mesh, int64_t elementBytes, int64_t scale)
@@ -96,9 +99,10 @@ public:
       extend(group, axis);
     return getTicks(kind, group, payload);
   }
-  /// The least for sending `elements` / scale elements over any of `axes`.
+  /// A lower bound on the cost of sending `elements / scale` elements over
+  /// whichever of `axes` is cheapest.
   uint64_t getBound(llvm::ArrayRef<AxisRef> axes, uint64_t elements) const;
-  /// Seconds, or bytes.
+  /// Converts ticks to seconds, or to bytes if there are no links.
   double toCost(uint64_t ticks) const;
   int64_t getScale() const { return scale; }
 
@@ -120,39 +124,40 @@ using DigitSystem = AxisList;
 inline int64_t getScale(const DigitSystem &system) { return getSize(system); }
 
 /// The coarsest digit systems for a problem: one, or two if the sides cut some
-/// axis in ways that do not fit.
+/// axis in incompatible ways.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
 
-/// So many states are few: all of them are looked at, by plans and estimates.
-/// Four digits in four dimensions have fewer, five in two, and those of two
-/// systems of four in three.
+/// Up to this many states, plans and estimates look at all of them. That covers
+/// four digits in four dimensions, five in two, and two systems of four digits
+/// in three dimensions.
 constexpr uint64_t kFewStates = 3600;
 
-/// How many states there are of `dims` dimensions, at most the largest number.
+/// The number of states for `dims` dimensions; saturates.
 uint64_t countStates(llvm::ArrayRef<DigitSystem> systems, size_t dims);
 
 inline bool areFew(llvm::ArrayRef<DigitSystem> systems, size_t dims) {
   return countStates(systems, dims) <= kFewStates;
 }
 
-/// Through how many of the `numSpare` dimensions that neither side cuts axes
-/// may move: two, and more where the states are few.
+/// The number of spare dimensions, out of the `numSpare` that neither side
+/// shards, through which axes may move: two, and more if there are few states.
 size_t countUsefulDims(llvm::ArrayRef<DigitSystem> systems, size_t numCut,
                        size_t numSpare);
 
-/// The dimensions that digits of `system` may be of use in. Among dimensions
-/// that are all cut evenly, one of a single element is not; where blocks are
-/// uneven, it can take what stands in the way.
+/// The dimensions in which digits of `system` may be useful. If all dimensions
+/// are sharded evenly, dimensions of size 1 are not; if blocks are uneven, they
+/// can hold digits that are in the way elsewhere.
 llvm::SmallVector<unsigned, 4> getRoomyDims(llvm::ArrayRef<int64_t> shape,
                                             const DigitSystem &system);
 
-/// Axes are cut into so many digits to trade their parts, or one more than they
-/// have.
+/// Axes are split into up to this many digits to trade their parts, or into one
+/// digit more than they have.
 constexpr size_t kFineDigits = 4;
 
-/// Finer systems, for trading a part of an axis. Prime digits where these are
-/// no more than kFineDigits, else some of the ways to cut axes, as many as have
-/// few states in `numDims` dimensions: perhaps none.
+/// Finer systems, for trading a part of an axis. The digits are prime if there
+/// are at most kFineDigits of them; otherwise these are some of the ways to
+/// split axes, as many as have few states in `numDims` dimensions, perhaps
+/// none.
 llvm::SmallVector<DigitSystem, 2>
 getFineSystems(llvm::ArrayRef<DigitSystem> coarse, size_t numDims);
 
@@ -166,17 +171,18 @@ struct Path {
 };
 
 struct SearchOptions {
-  /// Steps looked at, at most; less than 1 us each. None: all.
+  /// The largest number of steps to look at, at less than 1 us each. If none,
+  /// all.
   std::optional<unsigned> maxVisits;
-  /// Follows a guess of what is missing, not a bound.
+  /// Uses an estimate of the remaining cost instead of a bound.
   bool greedy = false;
-  /// Of the ways to arrange digits, looks at a few of each kind, those first
+  /// Tries only a few arrangements of digits of each kind, starting with those
   /// that bring digits where they are wanted.
   bool guided = false;
 };
 
-/// Searches for a path that is cheaper than `best`, which it replaces. Returns
-/// whether there is no cheaper one with these digits.
+/// Searches for a path that is cheaper than `best`, and replaces `best` by it.
+/// Returns true if no path with these digits is cheaper than the final `best`.
 bool search(const Problem &problem, const LinkModel &links,
             llvm::ArrayRef<DigitSystem> systems, SearchOptions options,
             Path &best);

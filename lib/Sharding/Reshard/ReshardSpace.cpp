@@ -32,7 +32,8 @@ std::optional<State> StateSpace::encode(const TensorSharding &layout,
   state.system = system;
   state.kind = layout.unreduced.empty() ? kind : layout.kind;
   state.dims = DigitLists(dims.size());
-  /// Whether `axis` is a run of digits, which `append` takes one by one.
+  /// Returns true if `axis` is a run of digits, each of which is passed to
+  /// `append`.
   auto split = [&](const AxisRef &axis, auto append) {
     int64_t begin = axis.pre;
     for (auto [index, digit] : llvm::enumerate(systems[system]))
@@ -117,7 +118,8 @@ Bound::Bound(const Mesh &mesh, const StateSpace &space,
   constexpr int64_t maxSamples = 64;
   int64_t numDevices = mesh.getNumDevices();
   for (int64_t i = 0, n = std::min(numDevices, maxSamples); i < n; ++i) {
-    // Spread over all axes where there are too many to look at each.
+    // If there are too many devices to look at each, spreads samples over all
+    // axes.
     int64_t device = numDevices <= maxSamples
                          ? i
                          : static_cast<int64_t>(
@@ -162,7 +164,8 @@ Cost Bound::get(const State &state) const {
         for (uint8_t digit : state.dims[index])
           position = position * digitsOf[digit].size +
                      sample.digits[state.system][digit];
-        // Ends behind the tensor do not matter: what is needed is inside.
+        // Block ends beyond the tensor do not matter: needed elements are
+        // inside it.
         auto [begin, end] = sample.needed[index];
         int64_t overlap = std::min(end, (position + 1) * blocks[index]) -
                           std::max(begin, position * blocks[index]);

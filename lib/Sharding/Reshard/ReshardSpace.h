@@ -17,13 +17,13 @@
 
 namespace tp::reshard {
 
-/// Digits of a system by index.
+/// A set of digits of a system, by index.
 using DigitSet = uint32_t;
 constexpr unsigned maxDigits = 32;
 
 /// A list of digits for each of some dimensions. Searches copy, compare and
-/// look up states by the million, so all are in one run of bytes: where each
-/// list ends, then one list after the other.
+/// look up states by the million, so all lists are in one run of bytes: first
+/// the ends of the lists, then their digits.
 class DigitLists {
 public:
   DigitLists() = default;
@@ -35,7 +35,7 @@ public:
     const uint8_t *digits = bytes.data() + numDims;
     return {digits + (dim ? bytes[dim - 1] : 0), digits + bytes[dim]};
   }
-  /// At the end of the list of `dim`.
+  /// Appends to the list of `dim`.
   void push(unsigned dim, uint8_t digit) {
     bytes.insert(bytes.begin() + numDims + bytes[dim], digit);
     for (; dim < numDims; ++dim)
@@ -46,7 +46,7 @@ public:
     for (; dim < numDims; ++dim)
       --bytes[dim];
   }
-  /// Of all lists.
+  /// The digits of all lists.
   llvm::ArrayRef<uint8_t> getDigits() const {
     return llvm::ArrayRef<uint8_t>(bytes).drop_front(numDims);
   }
@@ -62,10 +62,10 @@ private:
 
 struct State {
   uint8_t system = 0;
-  /// How unreduced digits combine. The source's kind if there are none.
+  /// The reduction of unreduced digits. The source's kind if there are none.
   ReduceKind kind = ReduceKind::Sum;
   DigitSet unreduced = 0;
-  /// Of the dimensions that take part.
+  /// The lists of the dimensions that take part.
   DigitLists dims;
 
   bool operator==(const State &o) const {
@@ -74,8 +74,8 @@ struct State {
   }
 };
 
-/// Numbers for states, in the order in which they come. A hash table without
-/// deletion, whose places are small: of a million look-ups most find something.
+/// Numbers states in the order of insertion. A hash table without deletion and
+/// with small slots: of a million look-ups, most find their state.
 class StateNumbers {
 public:
   /// The number of `state`, and whether it is new.
@@ -94,7 +94,7 @@ public:
         return {place.number, false};
     }
   }
-  /// Until the next insertion.
+  /// The reference is valid until the next insertion.
   const State &operator[](unsigned number) const { return states[number]; }
 
 private:
@@ -128,8 +128,8 @@ private:
 class StateSpace {
 public:
   /// For tensors of `shape`. `dims` are the dimensions that take part; values
-  /// without unreduced axes have the kind `kind`. What it is given by reference
-  /// must outlive it.
+  /// without unreduced axes have the kind `kind`. Arguments passed by reference
+  /// must outlive this object.
   StateSpace(llvm::ArrayRef<int64_t> shape, llvm::SmallVector<unsigned, 4> dims,
              ReduceKind kind, const LinkModel &links,
              llvm::ArrayRef<DigitSystem> systems);
@@ -157,14 +157,14 @@ public:
     return size;
   }
   DigitSet getIdle(const State &state) const;
-  /// Where each digit counts: in a dimension with a weight, as unreduced (-2),
-  /// or nowhere (-1).
+  /// The role of each digit: a dimension and a weight if the digit shards one,
+  /// -2 if it is unreduced, -1 if it is idle.
   using Places = llvm::SmallVector<std::pair<int, int64_t>, 8>;
   Places getPlaces(const State &state) const;
   BlockLayout getBlocks(unsigned dim, int64_t k) const {
     return {shape[dims[dim]], k};
   }
-  /// What BlockLayout says of them.
+  /// The block size of BlockLayout.
   int64_t getBlock(unsigned dim, int64_t k) const {
     return k <= numKnown ? knownBlocks[dim * numKnown + k - 1]
                          : getBlocks(dim, k).block();
@@ -172,10 +172,10 @@ public:
   bool mergesEvenly(unsigned dim, int64_t k, int64_t s) const {
     return s == 1 || s == k || getBlock(dim, k / s) == s * getBlock(dim, k);
   }
-  /// The sizes of a buffer in the dimensions that take part.
+  /// The sizes of a state's buffer in the dimensions that take part.
   llvm::SmallVector<int64_t, 6> getLocal(const State &state) const;
-  /// Elements of a buffer with `blocks[i]` in the i-th dimension that takes
-  /// part.
+  /// The number of elements of a buffer with `blocks[i]` in the i-th dimension
+  /// that takes part.
   uint64_t getVolume(llvm::ArrayRef<int64_t> blocks) const {
     uint64_t volume = restVolume;
     for (int64_t block : blocks)
@@ -193,12 +193,13 @@ public:
 private:
   /// The product of the sizes of all other dimensions.
   uint64_t restVolume = 1;
-  /// Blocks over up to so many devices, by dimension: divisions take long.
+  /// Block sizes by dimension, for up to `numKnown` devices, as divisions are
+  /// slow.
   int64_t numKnown;
   llvm::SmallVector<int64_t, 32> knownBlocks;
 };
 
-/// The least that it costs to come to one layout: see ReshardSearch.h.
+/// A lower bound on the cost of reaching one layout: see ReshardSearch.h.
 class Bound {
 public:
   Bound(const Mesh &mesh, const StateSpace &space, const TensorSharding &to);
@@ -207,15 +208,15 @@ public:
 
 private:
   const StateSpace &space;
-  /// Whether something is to be unreduced in the end.
+  /// Whether the target has unreduced axes.
   bool toPartial;
-  /// Elements in the tensor.
+  /// The number of elements in the tensor.
   uint64_t volume;
-  /// Copies of an element in the end.
+  /// The number of copies of each element in the target layout.
   int64_t targetCopies;
 
   /// For some devices: their digits in every system, the part of each dimension
-  /// that they need, and the elements in that.
+  /// that they need, and the number of elements in that part.
   struct Sample {
     llvm::SmallVector<llvm::SmallVector<int64_t, 6>, 2> digits;
     llvm::SmallVector<std::pair<int64_t, int64_t>, 4> needed;

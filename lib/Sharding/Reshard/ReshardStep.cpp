@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What one step of a reshard does: the law that plans and IR verifiers share.
+// The effect of one step of a reshard: the rules that plans and IR verifiers
+// share.
 
 #include "tpopt/Sharding/Reshard.h"
 
@@ -54,7 +55,7 @@ double tp::getWireElements(CollectiveKind kind, int64_t groupSize,
   llvm_unreachable("covered switch");
 }
 
-/// `a * b`, or the largest payload if that is more.
+/// `a * b`, saturating at the largest payload.
 static int64_t multiply(int64_t a, int64_t b) {
   uint64_t product = llvm::SaturatingMultiply<uint64_t>(a, b);
   return std::min<uint64_t>(product, std::numeric_limits<int64_t>::max());
@@ -113,9 +114,9 @@ static AxisList getCommon(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 SmallVector<int64_t> tp::getPermuteSources(const Mesh &mesh,
                                            const TensorSharding &in,
                                            const TensorSharding &out) {
-  // Every digit of a device number belongs to one of these lists, before and
-  // after. A list of `to` makes a position, which the list of `from` at the
-  // same place turns into digits again.
+  // Every digit of a device number belongs to one of these lists, on both
+  // sides. The digits of a list in `to` give a position, which the list at the
+  // same index in `from` turns into digits again.
   SmallVector<AxisList> from, to;
   for (auto [a, b] : llvm::zip_equal(in.dims, out.dims)) {
     from.push_back(a.axes);
@@ -149,8 +150,8 @@ SmallVector<int64_t> tp::getPermuteSources(const Mesh &mesh,
 
 namespace {
 
-/// Where a digit of the device number counts: in a dimension, with a weight, or
-/// among the unreduced or the idle axes.
+/// The role of a digit of the device number: it belongs to a dimension, with a
+/// weight, or to the unreduced or the idle axes.
 struct Place {
   enum : unsigned { Unreduced = ~0u - 1, Idle = ~0u };
   unsigned dim = Idle;
@@ -177,8 +178,8 @@ static Place getPlace(const TensorSharding &sharding, const AxisRef &digit) {
   return {};
 }
 
-/// The axes along which a permutation moves something: those of which some
-/// digit changes its place.
+/// The axes along which a permutation moves data: those with a digit that
+/// changes its place.
 static AxisList getPermutedAxes(const Mesh &mesh, const TensorSharding &in,
                                 const TensorSharding &out) {
   AxisList all = in.getDimAxes();
@@ -195,7 +196,7 @@ static AxisList getPermutedAxes(const Mesh &mesh, const TensorSharding &in,
     AxisList moved;
     for (size_t i = 1; i < cuts.size(); ++i) {
       if (cuts[i] % cuts[i - 1] != 0) {
-        // The two sides cut the axis in ways that do not fit: no part keeps its
+        // The two sides cut the axis in incompatible ways: no part keeps its
         // digits.
         moved = {AxisRef::full(mesh, axis)};
         break;
@@ -215,8 +216,8 @@ static AxisList getPermutedAxes(const Mesh &mesh, const TensorSharding &in,
 
 namespace {
 
-/// Applies one step to `in`: sets `out`, `axes` and `payload`. A member per
-/// kind.
+/// Applies one step to `in`: sets `out`, `axes` and `payload`. There is one
+/// member function per kind.
 class StepApplication {
 public:
   StepApplication(const Mesh &mesh, const TensorSharding &in,
@@ -268,7 +269,7 @@ private:
   llvm::Error exchange();
   llvm::Error permute();
 
-  /// Takes `all` as the axes of the collective.
+  /// Sets the axes of the collective to `all`.
   llvm::Error setAxes(ArrayRef<AxisRef> all) {
     for (auto [index, axis] : llvm::enumerate(all)) {
       int64_t whole = mesh.axes[axis.axis].size;
@@ -324,7 +325,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Whether blocks over `fewer` devices are whole numbers of blocks over
+  /// Checks that blocks over `fewer` devices are whole numbers of blocks over
   /// `more`.
   llvm::Error checkBoundaries(unsigned dim, int64_t fewer, int64_t more) {
     if (BlockLayout{shape[dim], more}.mergesEvenly(more / fewer))
@@ -454,15 +455,16 @@ llvm::Error StepApplication::exchange() {
   if (auto err = setAxes(all))
     return err;
 
-  // What one device sends to another is the same share of every buffer only if
-  // each dimension is either joined or cut.
+  // A device sends the same share of every buffer to each other device only if
+  // each dimension either gives or takes axes, but not both.
   int64_t share = 1;
   for (unsigned dim = 0; dim < in.getRank(); ++dim) {
     if (!leaving[dim].empty() && !arriving[dim].empty())
       return error("dimension " + llvm::Twine(dim) +
                    " both gives and takes axes");
     if (!leaving[dim].empty()) {
-      // The moves are ordered by target: for their source they are a set.
+      // The moves are ordered by target. At their source, their order is not
+      // given.
       AxisList suffix;
       int64_t left = getSize(leaving[dim]);
       for (const AxisRef &axis : llvm::reverse(in.dims[dim].axes)) {
@@ -543,7 +545,7 @@ std::optional<std::string> tp::verifyStep(const Mesh &mesh,
 // Describing a step
 //===----------------------------------------------------------------------===//
 
-/// The axes that `longer` has behind what both have, for every dimension.
+/// For every dimension, the axes that follow the common prefix in `longer`.
 static SmallVector<AxisList, 4> getDifference(const TensorSharding &longer,
                                               const TensorSharding &shorter) {
   SmallVector<AxisList, 4> difference;
@@ -552,8 +554,8 @@ static SmallVector<AxisList, 4> getDifference(const TensorSharding &longer,
   return difference;
 }
 
-/// Tells for every axis that a dimension of `out` gains where it comes from. An
-/// axis may arrive in one piece from several dimensions.
+/// For every axis that a dimension of `out` gains, tells which dimension it
+/// comes from. An axis may arrive in one piece from several dimensions.
 static SmallVector<AxisMove, 2> getMoves(const TensorSharding &in,
                                          const TensorSharding &out) {
   SmallVector<AxisMove, 2> moves;
@@ -583,7 +585,8 @@ Expected<ReshardStep> tp::makeStep(const Mesh &mesh, CollectiveKind kind,
   TensorSharding before = in.getLayout();
   if (before.getRank() != step.result.getRank())
     return error("the shardings differ in rank");
-  // What the difference suggests; whether it is a step is for the law to say.
+  // These are the axes that the difference suggests; applying the step checks
+  // whether it is valid.
   switch (kind) {
   case CollectiveKind::AllSlice:
   case CollectiveKind::ReduceScatter:

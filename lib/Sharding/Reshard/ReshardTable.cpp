@@ -41,7 +41,7 @@ unsigned Table::getNumber(const State &state) {
 }
 
 unsigned Table::getNumber(const StepKind &kind) {
-  // Most steps are of the kind of the one before.
+  // Most steps have the same kind as the previous one.
   if (!taken.empty())
     if (unsigned last = taken.back().second.kind; kinds[last] == kind)
       return last;
@@ -57,7 +57,7 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
   DigitSet wanted = 0;
   for (unsigned system = 0; system < systems.size(); ++system)
     if (std::optional<State> state = space.encode(layout, system)) {
-      // Whatever the addends' kind is, it costs as much.
+      // The cost does not depend on the kind of the reduction.
       state->kind = ReduceKind::Sum;
       wanted |= shift(state->unreduced, system);
       if (!number)
@@ -68,11 +68,12 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
   return number;
 }
 
-/// A price is ticks and launches in one number: the lower, the cheaper. No
-/// cheapest way comes through a state twice.
+/// A price combines ticks and launches in one number: lower is cheaper. A
+/// cheapest way visits no state twice, which limits the number of launches.
 static constexpr unsigned kLaunchBits = 13;
 static_assert(kFewStates < 1 << kLaunchBits);
-/// What is dearer, too, is left to a search. The sum of two does not overflow.
+/// Marks that there is no way; ways that cost at least this much are also left
+/// to a search. The sum of two such prices does not overflow.
 static constexpr uint64_t kNoWay = uint64_t(1) << 62;
 
 static uint64_t getPrice(const Cost &cost) {
@@ -88,7 +89,7 @@ void Table::take(const State &next, CollectiveKind kind, DigitSet axes,
   taken.push_back({getNumber(next), {current, getNumber(own)}});
 }
 
-/// A change of the system is free.
+/// Changing the digit system is free.
 void Table::changeSystem(const State &state) {
   if (systems.size() == 1)
     return;
@@ -110,12 +111,12 @@ void Table::expandAll() {
   sortTaken();
 }
 
-/// Has values become partial along any digit. Steps that do lead to many states
-/// which nobody asks for where no target is partial.
+/// Lets values become partial along any digit. The steps that make them partial
+/// lead to many states, which are never needed if no target is partial.
 void Table::allowPartial() {
   for (auto [system, digits] : llvm::zip_equal(systems, partial))
     digits = llvm::maskTrailingOnes<DigitSet>(system.size());
-  // The other steps from there are known.
+  // All other steps from these nodes are known.
   unsigned known = std::exchange(current, 0);
   for (; current < known; ++current) {
     State state = numbers[current];
@@ -123,7 +124,7 @@ void Table::allowPartial() {
   }
 }
 
-/// Puts `taken` among `steps`.
+/// Merges `taken` into `steps`.
 void Table::sortTaken() {
   for (unsigned to = 0; to + 1 < begins.size(); ++to)
     for (unsigned i = begins[to]; i < begins[to + 1]; ++i)
@@ -138,16 +139,17 @@ void Table::sortTaken() {
   taken = {};
 }
 
-/// Of at most kLanes targets at once, which are partial along the same digits.
-/// As Dijkstra's, but for all of them: nodes come in the order of the lowest
-/// price that is new, and again if another turns out to be lower.
+/// Computes the prices of ways to at most kLanes targets, all partial along the
+/// same digits. This is Dijkstra's algorithm for all of them at once: nodes are
+/// visited in the order of their lowest new price, and visited again if a price
+/// of another target falls later.
 void Table::computePrices(ArrayRef<unsigned> targets) {
   using Lanes = std::array<uint64_t, kLanes>;
   Lanes none;
   none.fill(kNoWay);
   std::vector<Lanes> prices(nodes.size(), none);
-  std::vector<uint64_t> highest(nodes.size(), kNoWay); // of a node's prices
-  std::vector<uint64_t> waiting(nodes.size(), kNoWay); // the lowest new one
+  std::vector<uint64_t> highest(nodes.size(), kNoWay); // of each node's prices
+  std::vector<uint64_t> waiting(nodes.size(), kNoWay); // the lowest new price
   using Entry = std::pair<uint64_t, unsigned>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   auto wait = [&](uint64_t price, unsigned number) {
@@ -160,7 +162,7 @@ void Table::computePrices(ArrayRef<unsigned> targets) {
     prices[to][lane] = 0;
     wait(0, to);
   }
-  // Nobody makes partial what is not wanted partial.
+  // Only digits that are to be partial in the target may become partial.
   DigitSet wanted = nodes[targets.front()].wanted;
   auto spread = [&](unsigned number, uint64_t lowest) {
     Lanes behind = prices[number];
@@ -187,7 +189,7 @@ void Table::computePrices(ArrayRef<unsigned> targets) {
     auto [price, number] = queue.top();
     queue.pop();
     if (waiting[number] != price)
-      continue; // it has come before
+      continue; // the node has been visited since
     waiting[number] = kNoWay;
     spread(number, price);
   }
@@ -205,7 +207,8 @@ void Table::compute(ArrayRef<unsigned> targets) {
   SmallVector<unsigned, kLanes> together;
   const Node &first = nodes[targets.front()];
   for (unsigned to : targets)
-    // What has been added since leads to what was there, and not back.
+    // Targets that already have prices are left out: newer states lead to older
+    // ones but not back, so these prices stay valid.
     if (together.empty() ||
         (together.size() < kLanes && nodes[to].prices.empty() &&
          nodes[to].wanted == first.wanted))

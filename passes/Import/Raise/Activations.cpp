@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// GELU, SiLU, and what they gate.
+// GELU, SiLU, and products that they gate.
 
 #include "Patterns.h"
 
@@ -15,7 +15,7 @@ using namespace tp::raise;
 
 static constexpr double kPi = 3.14159265358979323846;
 
-/// The other operand of a sum of one and something.
+/// Returns the other operand if `sum` is a sum of one and something.
 static std::optional<BroadcastOperand>
 getBesideOne(const BroadcastOperand &sum) {
   if (sum.as<AddOp>())
@@ -25,7 +25,7 @@ getBesideOne(const BroadcastOperand &sum) {
   return std::nullopt;
 }
 
-/// The x in exp(-x) + 1.
+/// Returns the x in exp(-x) + 1.
 static std::optional<BroadcastOperand>
 getLogisticInput(const BroadcastOperand &denominator) {
   std::optional<BroadcastOperand> exp = getBesideOne(denominator);
@@ -34,7 +34,7 @@ getLogisticInput(const BroadcastOperand &denominator) {
   return exp->operand(0).operand(0);
 }
 
-/// x^3, as x * x * x or a power.
+/// Returns true if `cube` is x^3, as x * x * x or a power.
 static bool isCube(const BroadcastOperand &cube, const BroadcastOperand &x) {
   if (cube.as<PowOp>())
     return cube.operand(1).isNumber(3) && cube.operand(0) == x;
@@ -46,7 +46,7 @@ static bool isCube(const BroadcastOperand &cube, const BroadcastOperand &x) {
          });
 }
 
-/// The x in sqrt(2 / pi) * (x + 0.044715 * x^3).
+/// Returns the x in sqrt(2 / pi) * (x + 0.044715 * x^3).
 static std::optional<BroadcastOperand>
 getTanhInput(const BroadcastOperand &argument, Type element) {
   auto [outer, sum] = Scaled::of(argument);
@@ -61,7 +61,7 @@ getTanhInput(const BroadcastOperand &argument, Type element) {
   return std::nullopt;
 }
 
-/// What the importer has written erfc of.
+/// Returns the x in erfc(x), if it is written as the importer writes it.
 static std::optional<BroadcastOperand>
 getErfcInput(const BroadcastOperand &erfc) {
   auto select = erfc.as<SelectOp>();
@@ -83,8 +83,8 @@ getErfcInput(const BroadcastOperand &erfc) {
 
 namespace {
 
-/// What one factor of a product says about the others: with them it makes
-/// coefficient * x * factor.
+/// What one factor of a product implies about the others: the product is an
+/// activation of x if the others are coefficient * x.
 struct Hint {
   Activation kind;
   BroadcastOperand x;
@@ -137,7 +137,7 @@ std::optional<Match> tp::raise::matchActivation(Operation *root) {
   if (!hint)
     return std::nullopt;
 
-  // x once more, and nothing else.
+  // The other factors must be x, once, and nothing else.
   Product product = Product::of(whole, &hint->x);
   unsigned under = product.under.size();
   if (product.coefficient != hint->coefficient ||

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Attention: a softmax between two contractions. Dims are known by the letters
-// of the second one, `weights, value -> result`, whichever order and layout
-// they come in:
+// Attention: a softmax between two contractions. Dims are identified by the
+// letters of the second contraction, `weights, value -> result`, whatever their
+// order and layout:
 //
 //     b  batch        s  query position    d  feature of queries and keys
 //     k  key head     t  key position      e  feature of values
@@ -37,16 +37,19 @@ struct Attention {
   BroadcastOperand query, key, value;
   Visibility visible;
   double scale = 1;
-  /// What stands for the scores of hidden keys, and whether it was added.
+  /// The number that the scores of hidden keys are replaced by, and whether it
+  /// was added to them instead.
   std::optional<double> hidden;
   bool isAdded = false;
-  /// What is added. Layers may share it.
+  /// The values that were added. Layers may share a value.
   SmallVector<Value, 1> addends;
-  /// Whether rows that see nothing are made zeros.
+  /// True if rows that see no key are set to zero.
   bool isSafe = false;
-  /// Whether tp.attention, of which they are zeros, is right in every row.
+  /// True if tp.attention is right in every row: it gives zeros for rows that
+  /// see no key.
   bool fitsEveryRow = true;
-  /// Of one head after the other, as `repeat` does.
+  /// How often each head is repeated, one head after the other, as `repeat`
+  /// does.
   int64_t repeats = 1;
   int64_t b = kNone, k = kNone, g = kNone, s = kNone, t = kNone, d = kNone,
           e = kNone;
@@ -69,8 +72,8 @@ static SmallVector<int64_t> toLetters(StringRef term) {
   return SmallVector<int64_t>(term.begin(), term.end());
 }
 
-/// The term with `element`, if that takes no rounding: tp.attention widens what
-/// it is given.
+/// Returns the term with type `element` if that needs no rounding: tp.attention
+/// widens its operands by itself.
 static std::optional<BroadcastOperand> asElement(BroadcastOperand term,
                                                  Type element) {
   Type own = elementOf(term.getSource());
@@ -83,7 +86,7 @@ static std::optional<BroadcastOperand> asElement(BroadcastOperand term,
   return std::nullopt;
 }
 
-/// Takes in a select between what is seen and a very low number.
+/// Handles a select between the scores of visible keys and a very low number.
 bool Attention::hide(const BroadcastOperand &select, bool isInverse,
                      bool added) {
   std::optional<double> number = select.operand(isInverse ? 1 : 2).getNumber();
@@ -95,7 +98,7 @@ bool Attention::hide(const BroadcastOperand &select, bool isInverse,
   return visible.require({select.operand(0), !isInverse});
 }
 
-/// From the softmax's input back to the product of queries and keys.
+/// Reads backwards from the softmax's input to the product of queries and keys.
 bool Attention::readScores(BroadcastOperand scores, Type element) {
   for (unsigned depth = 0; depth < 8; ++depth) {
     Type own = elementOf(scores.getSource());
@@ -109,7 +112,7 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
       continue;
     }
     if (scores.as<AddOp>()) {
-      // scores + select(condition, 0, -1e9), whose numbers may be of 16 bits
+      // scores + select(condition, 0, -1e9), where the select may have 16 bits
       auto asSelect = [](const BroadcastOperand &term) {
         auto convert = term.as<ConvertOp>();
         Type element = convert ? elementOf(convert.getInput()) : Type();
@@ -140,7 +143,8 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
         SmallVector<int64_t> dims;
         for (auto [letter, size] : llvm::zip_equal(
                  letters, typeOf(einsum->getOperand(i)).getShape())) {
-          // Contracted letters mean nothing outside, but may be used there.
+          // Contracted letters mean nothing outside of their einsum, but the
+          // same letters may be used there.
           auto outer = rename.find(letter);
           dims.push_back(outer != rename.end() ? outer->second : letter + 256);
           if (size != 1)
@@ -155,7 +159,7 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
         return false;
       query = *asQuery;
       key = *asKey;
-      // Flax scales queries, others both.
+      // Flax scales queries, others scale queries and keys.
       for (BroadcastOperand *side : {&query, &key})
         if (isWide(elementOf(side->getSource()))) {
           Scaled scaled = Scaled::of(*side);
@@ -173,7 +177,8 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
   return false;
 }
 
-/// What a reshape that merges [.., heads, times, ..] repeats.
+/// Returns the value that a reshape which merges [.., heads, times, ..]
+/// repeats.
 static Repeated getRepeated(const BroadcastOperand &term) {
   auto merge = term.as<ReshapeOp>();
   if (!merge)
@@ -185,7 +190,7 @@ static Repeated getRepeated(const BroadcastOperand &term) {
                     merged = merge.getType().getShape();
   if (wide.size() != merged.size() + 1)
     return {term};
-  // The one dim that is missing from the broadcast's input is behind the heads.
+  // The one dim that is missing from the broadcast's input follows the heads.
   for (auto [heads, size] : llvm::enumerate(merged)) {
     if (wide[heads] == size)
       continue;
@@ -204,7 +209,7 @@ static Repeated getRepeated(const BroadcastOperand &term) {
   return {term};
 }
 
-/// Gives every letter its part; false if there are too many.
+/// Assigns a role to every letter; returns false if some letter has none.
 bool Attention::nameLetters(const BroadcastOperand &weights,
                             ArrayRef<int64_t> result) {
   auto isOf = [](const BroadcastOperand &term) {
@@ -238,7 +243,8 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
         !llvm::is_contained(rows, letter))
       return false;
 
-  // Query positions are what conditions depend on, heads what they do not.
+  // Of two letters of the query, the one that conditions depend on is the
+  // position, and the other is a head.
   if (rows.size() == 2) {
     bool isSecond = visible.isAlong(rows[1]);
     if ((isSecond && visible.isAlong(rows[0])) || repeats != 1)
@@ -260,7 +266,7 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
   bool hasBatch =
       batch.size() == 2 || (batch.size() == 1 && isMasked(batch[0]));
   if (repeats != 1) {
-    // The repeated letter is that of key heads.
+    // The repeated letter must be the one of the key heads.
     if (!llvm::is_contained(batch, k))
       return false;
     llvm::erase(batch, k);
@@ -273,7 +279,7 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
   }
   fitsEveryRow = visible.seesAlways(sizeOf(s), sizeOf(t)) ||
                  (isSafe && std::isinf(*hidden));
-  // Conditions that are written again must not be of heads.
+  // Conditions that are written out again must not depend on heads.
   return llvm::all_of(
       fitsEveryRow ? visible.getMasks() : visible.getConditions(),
       [&](const Condition &c) {
@@ -289,7 +295,7 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
   Type element = type.getElementType();
   int64_t heads = sizeOf(k) / repeats, group = sizeOf(g) * repeats;
   int64_t rows = sizeOf(s), keys = sizeOf(t);
-  // Heads lie side by side, or in two letters of which g may be left out.
+  // Query heads are one dim with the letter k, or two with k and g.
   SmallVector<int64_t> queryLetters{b, s, k, d},
       querySizes{sizeOf(b), rows, sizeOf(k), sizeOf(d)};
   if (g != kNone) {
@@ -330,8 +336,9 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
           .getResult();
 
   if (!fitsEveryRow) {
-    // Rows that see nothing are zeros in tp.attention. A softmax of equal
-    // scores makes the mean of all values of them, or no number of -inf.
+    // tp.attention gives zeros for rows that see no key. The softmax of the
+    // original gives the mean of all values if scores are equal, or NaN if they
+    // are -inf.
     Value seen =
         visible.getDiagonal() ? conjoin(visible.getConditions()) : mask;
     seen = emit.convert(seen, builder.getI8Type());
@@ -353,10 +360,11 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
       .arrange(emit, resultLetters, type.getShape());
 }
 
-/// Whether `rows` says where `scores` are -inf all along `t`.
+/// Returns true if `rows` says where `scores` are -inf all along `t`.
 static bool isNowhereFinite(BroadcastOperand rows,
                             const BroadcastOperand &scores, int64_t t) {
-  // Through what is written of truth values, and whether it is turned.
+  // Looks through conversions and negations of a truth value. Returns true if
+  // it is negated.
   auto peel = [](BroadcastOperand &term) {
     bool isInverse = false;
     while (Operation *op = term.getSource().getDefiningOp()) {
@@ -381,14 +389,15 @@ static bool isNowhereFinite(BroadcastOperand rows,
   bool isUnequal = compare.getPredicate() == ComparePredicate::NE;
   if ((!isUnequal && compare.getPredicate() != ComparePredicate::EQ) ||
       (isEachInverse != isUnequal) != isInverse ||
-      // All are, or none is not.
+      // Either all are equal to -inf, or not any is unequal.
       reduce.getKind() != (isInverse ? ReductionKind::Max : ReductionKind::Min))
     return false;
   return each.operand(0) == scores &&
          each.operand(1).isNumber(-std::numeric_limits<double>::infinity());
 }
 
-/// The softmax in PyTorch's safe one, which is zeros where all scores are -inf:
+/// Returns the softmax inside PyTorch's safe softmax, which is zero where all
+/// scores are -inf:
 ///
 ///     select(all(x == -inf), 0, softmax(x))
 static std::optional<BroadcastOperand>
@@ -403,8 +412,8 @@ getSafeSoftmax(const BroadcastOperand &weights) {
   return inner;
 }
 
-/// The last of the transposes after `root`, which are one with the result's own
-/// layout; permutes the letters of the result.
+/// Returns the last of the transposes that follow `root`, which only change the
+/// layout of the result, and permutes the letters of the result.
 static Operation *takeTransposes(Operation *root,
                                  SmallVector<int64_t> &result) {
   while (root->hasOneUse()) {
@@ -433,7 +442,8 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
     Type element = elementOf(values);
     BroadcastOperand weights =
         BroadcastOperand::of(einsum->getOperand(side), toLetters(own));
-    // Weights may be rounded to the values' 16 bits, and nothing else.
+    // Weights may be rounded to the 16 bits of the values, but not converted
+    // otherwise.
     if (weights.as<ConvertOp>() && (element.isBF16() || element.isF16()))
       weights = weights.operand(0);
     Attention attention;
@@ -467,8 +477,8 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
     }
     if (!attention.nameLetters(weights, result))
       continue;
-    // Where everything is hidden, a number added to all scores changes nothing,
-    // but for those so large that the scores are lost in them.
+    // Where every key is hidden, adding one number to all scores changes
+    // nothing, unless the number is so large that the scores are lost in it.
     constexpr double kAbsorbing = -1e30;
     if (!attention.fitsEveryRow && attention.isAdded &&
         *attention.hidden > kAbsorbing)

@@ -37,7 +37,8 @@ void BroadcastOperand::lookThrough() {
   }
 }
 
-/// The dims of a reshape's input, if it only adds and drops dims of size 1.
+/// Returns the dims of a reshape's input, if the reshape only adds and drops
+/// dims of size 1.
 static std::optional<SmallVector<int64_t, 4>>
 getReshapedDims(ReshapeOp reshape, ArrayRef<int64_t> dims) {
   ArrayRef<int64_t> from = typeOf(reshape.getInput()).getShape(),
@@ -89,7 +90,8 @@ bool BroadcastOperand::lookThroughMovement() {
   return true;
 }
 
-/// The number that a value is everywhere, found within a few ops.
+/// Returns the number that all elements of a value equal, if it can be found
+/// within a few ops.
 static std::optional<double> findNumber(Value value, unsigned depth = 5) {
   Operation *op = value.getDefiningOp();
   if (!op || depth == 0)
@@ -108,7 +110,7 @@ static std::optional<double> findNumber(Value value, unsigned depth = 5) {
   }
   if (isa<BroadcastOp, TransposeOp, ReshapeOp, SliceOp>(op))
     return findNumber(op->getOperand(0), depth);
-  // Scales are written as sqrt(64) and 1 / 8, counts as 6 - 0, which is
+  // Scales are written as sqrt(64) or 1 / 8, and counts as 6 - 0, which is
   // compared with 0 in a variance.
   if (auto compare = dyn_cast<CompareOp>(op);
       compare && compare.getPredicate() == ComparePredicate::GT) {
@@ -158,7 +160,7 @@ bool BroadcastOperand::lookThroughIdentity() {
   }
   if (!op || !isa<AddOp, SubOp, MaxOp>(op))
     return false;
-  // x + 0, x - 0 and max(x, -inf), as flax and jax.numpy leave them, too.
+  // x + 0, x - 0 and max(x, -inf), as flax and jax.numpy leave them.
   double identity =
       isa<MaxOp>(op) ? -std::numeric_limits<double>::infinity() : 0;
   for (unsigned other : {1, 0}) {
@@ -184,7 +186,7 @@ BroadcastOperand BroadcastOperand::reduced(int64_t dim) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Queries
 //===----------------------------------------------------------------------===//
 
 std::optional<double> BroadcastOperand::getNumber() const {
@@ -275,7 +277,7 @@ tp::raise::getSquared(const BroadcastOperand &square) {
 
 Scaled Scaled::of(const BroadcastOperand &term) {
   Scaled scaled{1, term};
-  // Numbers are few: sqrt(d), a half, minus one.
+  // Only a few numbers are expected: sqrt(d), a half, minus one.
   for (unsigned depth = 0; depth < 4; ++depth) {
     Operation *op = scaled.term.getSource().getDefiningOp();
     if (op && isa<NegOp>(op)) {
@@ -328,7 +330,8 @@ Product Product::of(const BroadcastOperand &term,
 }
 
 bool tp::raise::isRounded(double number, double wanted, Type element) {
-  // One rounding of the constant, and one for each of a few that multiply.
+  // Allows one rounding of the constant, and one for each of a few numbers that
+  // are multiplied.
   unsigned precision =
       APFloat::semanticsPrecision(cast<FloatType>(element).getFloatSemantics());
   return std::abs(number - wanted) <=
@@ -336,7 +339,7 @@ bool tp::raise::isRounded(double number, double wanted, Type element) {
 }
 
 //===----------------------------------------------------------------------===//
-// Back to values
+// Creating values
 //===----------------------------------------------------------------------===//
 
 Value BroadcastOperand::materialize(Emitter &emit,
@@ -362,7 +365,7 @@ Value BroadcastOperand::arrange(Emitter &emit, ArrayRef<int64_t> order,
     targets.push_back(target);
     permutation.push_back(from);
   }
-  // Where only dims of size 1 are missing, nothing is repeated.
+  // If only dims of size 1 are missing, nothing is repeated.
   int64_t missing = 1;
   for (auto [dim, size] : llvm::enumerate(sizes))
     if (!llvm::is_contained(targets, int64_t(dim)))

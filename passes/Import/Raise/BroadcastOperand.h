@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Values as patterns see them: without the movement between.
+/// \file Values as patterns see them: without the data movement in between.
 ///
 /// Exporters write `x - mean(x)` as
 ///
@@ -12,11 +12,11 @@
 ///     %wide = tp.broadcast %flat dims = [0, 1] : 4x8 -> 4x8x32
 ///     %y = tp.sub %x, %wide : 4x8x32
 ///
-/// and each exporter in its own way. A BroadcastOperand is the value at the end
-/// of such a chain, and for each of its dims the one of the pattern's root
-/// along which it runs: `BroadcastOperand::of(%y).operand(1)` is %mean along
-/// dims 0 and 1 of %y. BroadcastOperands over the same root may be compared
-/// whatever movement brought them there.
+/// and each exporter does it in its own way. A BroadcastOperand is the source
+/// value of such a chain and, for each of the source's dims, the dim of the
+/// pattern's root that it runs along: `BroadcastOperand::of(%y).operand(1)` is
+/// %mean along dims 0 and 1 of %y. BroadcastOperands over the same root can be
+/// compared whatever data movement produced them.
 ///
 /// Nothing here looks further than a few ops, so that matching is linear.
 
@@ -37,44 +37,48 @@ inline mlir::Type elementOf(mlir::Value value) {
 class BroadcastOperand {
 public:
   BroadcastOperand() = default;
-  /// What `value` is made of, over its own dims.
+  /// Looks through `value` to its source, over the dims of `value`.
   static BroadcastOperand of(mlir::Value value);
-  /// The same over a root, dim i of the value being `dims[i]` of the root's.
+  /// The same over the dims of a root: dim i of the value is dim `dims[i]` of
+  /// the root.
   static BroadcastOperand of(mlir::Value value, llvm::ArrayRef<int64_t> dims);
 
   mlir::Value getSource() const { return source; }
-  /// For every dim of the source that of the root; kNone where it has size 1.
+  /// For each dim of the source, the dim of the root that it runs along; kNone
+  /// if it has size 1.
   llvm::ArrayRef<int64_t> getDims() const { return dims; }
   static constexpr int64_t kNone = -1;
 
   template <typename OpT> OpT as() const { return source.getDefiningOp<OpT>(); }
-  /// An operand of the source, which an element-wise op defines.
+  /// Returns an operand of the source, which an element-wise op must define.
   BroadcastOperand operand(unsigned index) const;
-  /// What a reduction along one dim reduces, that dim being `dim` of the root.
+  /// Returns the input of a reduction along one dim. That dim is called `dim`
+  /// of the root.
   BroadcastOperand reduced(int64_t dim) const;
 
-  /// The number that it is everywhere.
+  /// Returns the number that all elements equal, if it is known.
   std::optional<double> getNumber() const;
   bool isNumber(double number) const;
   bool isAlong(int64_t dim) const { return llvm::is_contained(dims, dim); }
-  /// Along `dim` alone.
+  /// Returns true if the source runs along `dim` alone.
   bool isRow(int64_t dim) const;
 
-  /// Whether they are the same function of the root's dims: one value, or two
-  /// that are computed alike.
+  /// Returns true if both are the same function of the root's dims: the same
+  /// value, or two values that are computed alike.
   bool operator==(const BroadcastOperand &other) const;
 
-  /// A value of `shape`, that of the root.
+  /// Creates the value with `shape`, the shape of the root.
   mlir::Value materialize(Emitter &emit, llvm::ArrayRef<int64_t> shape) const;
-  /// A value whose dims are `order` of the root, of `sizes`; the term runs
-  /// along no others. It is repeated along those that it lacks.
+  /// Creates a value whose dims are the dims `order` of the root and have the
+  /// sizes `sizes`. The term must run along no other dims; it is repeated along
+  /// those that it lacks.
   mlir::Value arrange(Emitter &emit, llvm::ArrayRef<int64_t> order,
                       llvm::ArrayRef<int64_t> sizes) const;
 
 private:
   BroadcastOperand(mlir::Value source, llvm::SmallVector<int64_t, 4> dims)
       : source(source), dims(std::move(dims)) {}
-  /// Through movement, and through arithmetic that changes nothing.
+  /// Looks through data movement, and through arithmetic that changes nothing.
   void lookThrough();
   bool lookThroughMovement();
   bool lookThroughIdentity();
@@ -83,22 +87,24 @@ private:
   llvm::SmallVector<int64_t, 4> dims;
 };
 
-/// Whether two values are written alike, however many ops that takes.
+/// Returns true if two values are computed by the same ops, however many these
+/// are.
 bool isWrittenAlike(mlir::Value a, mlir::Value b);
 
-/// The dim of the root that `reduction` reduces `term` along, if it does.
+/// Returns the dim of the root along which `reduction` reduces `term`, if it
+/// does.
 std::optional<int64_t> getReducedDim(const BroadcastOperand &reduction,
                                      ReductionKind kind,
                                      const BroadcastOperand &term);
 
-/// What `mean` is the mean of, along the root's dim.
+/// Returns the term that `mean` is the mean of, along dim `dim` of the root.
 std::optional<BroadcastOperand> getMeanOf(const BroadcastOperand &mean,
                                           int64_t dim);
 
-/// What is squared: x * x, or x to the second power.
+/// Returns x if `square` is x * x, or x to the second power.
 std::optional<BroadcastOperand> getSquared(const BroadcastOperand &square);
 
-/// A number times something, as far as one is written.
+/// A number times a term; the number is 1 if none is written.
 struct Scaled {
   static Scaled of(const BroadcastOperand &term);
 
@@ -116,10 +122,11 @@ struct Product {
   llvm::SmallVector<BroadcastOperand, 4> over, under;
 };
 
-/// Whether `number` is what becomes of `wanted` in computations of that type.
+/// Returns true if `number` may result from computing `wanted` in this type.
 bool isRounded(double number, double wanted, mlir::Type element);
 
-/// Whether intermediate values are as exact as those of transformer ops.
+/// Returns true if intermediate values of this type are as exact as those
+/// inside transformer ops.
 inline bool isWide(mlir::Type element) {
   return mlir::isa<mlir::FloatType>(element) &&
          element.getIntOrFloatBitWidth() >= 32;

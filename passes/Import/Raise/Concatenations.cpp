@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Concatenation: a sum of neighbours, each of which is zero everywhere else.
-// The gradient of slices is written so: of q, k and v cut from one product, or
-// of the two halves that a rotary embedding takes.
+// Concatenation: a sum of adjacent parts, each of which is zero everywhere
+// else. Gradients of slices are written like this: of q, k and v sliced from
+// one product, or of the two halves that a rotary embedding takes.
 
 #include "Patterns.h"
 
@@ -15,7 +15,7 @@ using namespace tp::raise;
 
 namespace {
 
-/// `whole` is zero but for `input`, at `begin` .. `end` along `dim`.
+/// `whole` is zero except for `input`, at `begin` .. `end` along `dim`.
 struct Part {
   Value whole, input;
   int64_t dim, begin, end;
@@ -47,7 +47,8 @@ static std::optional<Part> getPart(Value value) {
   return part;
 }
 
-/// What is added up. A sum that something else uses, too, is a value of it.
+/// Returns the terms of a sum. An inner sum that has other uses is kept as one
+/// term.
 static Sum getSum(Operation *root) {
   constexpr size_t kMost = 64;
   Sum sum;
@@ -92,8 +93,8 @@ std::optional<Match> tp::raise::matchConcatenation(Operation *root) {
   if (llvm::all_of(sum.neighbours,
                    [](const auto &parts) { return parts.size() == 1; }))
     return std::nullopt;
-  // Sums of two are the same in any order, others are rounded to 16 bits on
-  // the way.
+  // A sum of two is the same in any order. A longer sum is rounded to 16 bits
+  // on the way, so that its order must be kept.
   Type element = elementOf(root->getResult(0));
   if (isa<FloatType>(element) && !isWide(element) &&
       sum.neighbours.size() + sum.others.size() > 2)

@@ -1,21 +1,22 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Contractions of tensors as they are. PyTorch multiplies matrices, or stacks
-// of them, and so flattens dims before and splits them behind:
+// Contractions on unflattened tensors. PyTorch multiplies matrices, or stacks
+// of them, and so flattens dims before a product and restores them after it:
 //
 //     %flat = tp.reshape %x : 2x7x32 -> 14x32
 //     %y = tp.einsum "ab,bc->ac" %flat, %w : 14x32, 32x48 -> 14x48
 //     %z = tp.add %y, %bias : 14x48
 //     %r = tp.reshape %z : 14x48 -> 2x7x48
 //
-// A flat dim can be cut along its first part only, which would rule out
-// sequences that are cut and, of [batch, head] in one, heads. Where everything
-// between such reshapes can be written without them, it is:
+// A flattened dim can be sharded along its leading part only. That would rule
+// out sharding the sequence of [batch, sequence], or the heads of [batch,
+// head]. If everything between such reshapes can be written without them, it
+// becomes
 //
 //     %y = tp.einsum "deb,bc->dec" %x, %w : 2x7x32, 32x48 -> 2x7x48
 //
-// And where matrices are repeated to make a stack, they need not be.
+// Matrices that are repeated only to make a stack are used without repetition.
 
 #include "Patterns.h"
 
@@ -30,13 +31,14 @@ using namespace tp::raise;
 
 namespace {
 
-/// For every dim of a value the sizes of what it is split into.
+/// For each dim of a value, the sizes of the dims that it is split into.
 using Split = SmallVector<SmallVector<int64_t, 2>, 4>;
 
-/// What is computed between reshapes that merge dims and one that splits them.
+/// The computation between reshapes that merge dims and one that splits them.
 class Unflattening {
 public:
-  /// Whether `value` can be written split, of values that are there.
+  /// Returns true if `value` can be written with its dims split, from values
+  /// that exist already.
   bool plan(Value value, const Split &split);
   ArrayRef<Value> getInputs() const { return inputs; }
   Value build(OpBuilder &builder, Value value);
@@ -61,13 +63,13 @@ static SmallVector<int64_t> flatten(const Split &split) {
   return shape;
 }
 
-/// Whether it splits nothing but ones off.
+/// Returns true if only dims of size 1 are split off.
 static bool isTrivial(ArrayRef<int64_t> sizes) {
   return llvm::count_if(sizes, [](int64_t size) { return size != 1; }) <= 1;
 }
 
-/// What becomes of each dim of `from` in `to`, if dims are split and none are
-/// merged.
+/// Returns the dims of `to` that each dim of `from` is split into, if no dims
+/// are merged.
 static std::optional<Split> getSplit(ArrayRef<int64_t> from,
                                      ArrayRef<int64_t> to) {
   auto groups = getReassociationIndicesForCollapse(to, from);
@@ -82,8 +84,8 @@ static std::optional<Split> getSplit(ArrayRef<int64_t> from,
   return split;
 }
 
-/// Whether every dim is split, or merged with its neighbours, or stays; ones
-/// come and go.
+/// Returns true if every dim is split, is merged with its neighbours, or stays;
+/// dims of size 1 may be added and dropped.
 static bool isSplitOrMerged(SmallVector<int64_t> from,
                             SmallVector<int64_t> to) {
   llvm::erase(from, 1);
@@ -105,7 +107,7 @@ static bool isSplitOrMerged(SmallVector<int64_t> from,
   return i == from.size() && j == to.size();
 }
 
-/// For every letter of an einsum what it is split into.
+/// Returns the sizes that each letter of an einsum is split into.
 static llvm::DenseMap<char, SmallVector<int64_t, 2>>
 getLetterSplits(EinsumOp einsum, const Split &split) {
   EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
@@ -239,7 +241,7 @@ Value Unflattening::write(OpBuilder &builder, Value value) {
     copy->getResult(0).setType(type);
     return builder.insert(copy)->getResult(0);
   }
-  // All parts of the dims that it names.
+  // Replaces each dim that the op names by all of its parts.
   Value input = build(builder, op->getOperand(0));
   auto spread = [](ArrayRef<int64_t> dims, const Split &over) {
     SmallVector<int64_t> spread, offsets(1, 0);
@@ -260,15 +262,15 @@ Value Unflattening::write(OpBuilder &builder, Value value) {
 
 std::optional<Match> tp::raise::matchFlattened(Operation *root) {
   auto reshape = dyn_cast<ReshapeOp>(root);
-  // What is said of a value is not said of those that it is made of.
+  // An annotation of a value need not be true of the values that it is made of.
   if (!reshape || !root->getDiscardableAttrDictionary().empty())
     return std::nullopt;
   ArrayRef<int64_t> flat = typeOf(reshape.getInput()).getShape();
   std::optional<Split> split = getSplit(flat, reshape.getType().getShape());
   if (!split)
     return std::nullopt;
-  // Of [batch * position, head * feature] the latter is one dim of a weight:
-  // each is split by itself, if that can be.
+  // In [batch * position, head * feature], only the first dim may be split if
+  // the second is a single dim of a weight: so each dim is tried by itself.
   Split whole;
   for (int64_t size : flat)
     whole.push_back({size});
@@ -302,7 +304,8 @@ std::optional<Match> tp::raise::matchRepeated(Operation *root) {
               other = side ? terms.lhs : terms.rhs;
     BroadcastOperand term = BroadcastOperand::of(
         einsum->getOperand(side), SmallVector<int64_t>(own.begin(), own.end()));
-    // What it is the same along must be in the result by the other operand.
+    // Dims along which the operand is repeated must come into the result from
+    // the other operand.
     std::string kept;
     SmallVector<int64_t> order, sizes;
     bool isRepeated = false, fits = true;

@@ -5,8 +5,8 @@
 //
 //     logsumexp(x) - x[label]      -L[label]      -sum(onehot(label) * L)
 //
-// Labels outside the classes give NaN where JAX looks them up, and no loss
-// where they are no class's; tp.cross_entropy would give the first term alone.
+// A label that is not a class gives NaN where JAX looks it up, and no loss with
+// onehot(); tp.cross_entropy alone would give the first term for it.
 
 #include "Patterns.h"
 
@@ -17,30 +17,30 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::raise;
 
-/// The classes, beside the dims of the loss.
+/// The dim of the classes, in addition to the dims of the loss.
 static constexpr int64_t kClass = 1 << 20;
 
 namespace {
 
-/// Elements that labels pick.
+/// Elements that are picked by labels.
 struct Picked {
   BroadcastOperand from, label;
   int64_t classes = 0;
-  /// NaN is picked where one of these does not hold, nothing if there is none
-  /// and the label is no class.
+  /// If one of the guards does not hold, NaN is picked. If there is no guard
+  /// and the label is not a class, nothing is picked.
   SmallVector<BroadcastOperand, 2> guards;
   bool isLookedUp = true;
 };
 
 } // namespace
 
-/// The x in log(sum(exp(x))) along the classes.
+/// Returns the x in log(sum(exp(x))) along the classes.
 static std::optional<BroadcastOperand>
 getLogSumInput(const BroadcastOperand &log) {
   if (!log.as<LogOp>())
     return std::nullopt;
   BroadcastOperand sum = log.operand(0);
-  // logsumexp may have weights, and so a sign.
+  // JAX's logsumexp allows weights, and so takes the absolute value of the sum.
   if (sum.as<AbsOp>())
     sum = sum.operand(0);
   auto reduce = sum.as<ReduceOp>();
@@ -53,8 +53,8 @@ getLogSumInput(const BroadcastOperand &log) {
   return exp.operand(0);
 }
 
-/// The x in x - logsumexp(x), written (x - m) - log(sum(exp(x - m))) with any m
-/// of the row: it cancels.
+/// Returns the x in x - logsumexp(x), written (x - m) - log(sum(exp(x - m)))
+/// with any m that is constant along the row: it cancels.
 static std::optional<BroadcastOperand>
 getLogSoftmaxInput(const BroadcastOperand &term) {
   if (!term.as<SubOp>() || !term.isAlong(kClass))
@@ -66,7 +66,7 @@ getLogSoftmaxInput(const BroadcastOperand &term) {
   return x.as<SubOp>() && !x.operand(1).isAlong(kClass) ? x.operand(0) : x;
 }
 
-/// The x in log(sum(exp(x - m))) + m.
+/// Returns the x in log(sum(exp(x - m))) + m.
 static std::optional<BroadcastOperand>
 getLogSumExpInput(const BroadcastOperand &term) {
   if (std::optional<BroadcastOperand> x = getLogSumInput(term))
@@ -79,7 +79,7 @@ getLogSumExpInput(const BroadcastOperand &term) {
   return std::nullopt;
 }
 
-/// Whether an index is clamped to nothing but 0.
+/// Returns true if an index is 0, or is clamped to 0.
 static bool isZero(const BroadcastOperand &index) {
   if (index.isNumber(0))
     return true;
@@ -94,7 +94,7 @@ static bool isZero(const BroadcastOperand &index) {
   return false;
 }
 
-/// x[label], as a lookup.
+/// Matches x[label], written as a lookup.
 static std::optional<Picked> getLookedUp(BroadcastOperand term) {
   Picked picked;
   for (unsigned depth = 0; depth < 4; ++depth) {
@@ -120,7 +120,7 @@ static std::optional<Picked> getLookedUp(BroadcastOperand term) {
       picked.classes = from.getDimSize(axis);
       return picked;
     }
-    // The only one of a dim.
+    // This looks up the only element of a dim.
     if (from.getDimSize(axis) != 1 || gather.getBatchDims() != 0 ||
         typeOf(gather.getIndices()).getNumElements() != 1 ||
         !isZero(BroadcastOperand::of(gather.getIndices())))
@@ -132,7 +132,7 @@ static std::optional<Picked> getLookedUp(BroadcastOperand term) {
   return std::nullopt;
 }
 
-/// sum(onehot(label) * x).
+/// Matches sum(onehot(label) * x).
 static std::optional<Picked> getSummed(const BroadcastOperand &sum) {
   auto reduce = sum.as<ReduceOp>();
   if (!reduce || reduce.getKind() != ReductionKind::Sum ||

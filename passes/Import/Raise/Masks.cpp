@@ -26,7 +26,7 @@ struct Band {
 
 } // namespace
 
-/// Whether a constant counts 0, 1, 2, ..
+/// Returns true if a constant is 0, 1, 2, ..
 static bool counts(ConstantOp constant) {
   auto dense = dyn_cast<DenseIntElementsAttr>(constant.getValue());
   if (!dense || dense.isSplat() || dense.getType().getRank() != 1 ||
@@ -40,7 +40,7 @@ static bool counts(ConstantOp constant) {
 static std::optional<Position> readPosition(BroadcastOperand term) {
   int64_t plus = 0;
   for (unsigned depth = 0; depth < 4; ++depth) {
-    // Where nothing wraps around.
+    // Only types in which no position wraps around.
     Type element = elementOf(term.getSource());
     if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
       return std::nullopt;
@@ -85,7 +85,7 @@ static std::optional<Band> getBand(const Condition &condition, int64_t s,
       (left->letter != s && left->letter != t) ||
       (right->letter != s && right->letter != t))
     return std::nullopt;
-  // As t - s, or s - t, against a number: left - right <= most, or >= least.
+  // Bounds t - s, or s - t, by a number: left - right <= most, or >= least.
   int64_t number = right->plus - left->plus;
   bool isBelow, isStrict;
   switch (compare.getPredicate()) {
@@ -124,7 +124,7 @@ bool Visibility::require(const Condition &condition) {
     auto [term, holds] = open.pop_back_val();
     if (term.isNumber(holds ? 1 : 0))
       continue;
-    // A conjunction, of which De Morgan makes more.
+    // A conjunction, or by De Morgan's law the negation of a disjunction.
     if (holds ? bool(term.as<AndOp>()) : bool(term.as<OrOp>())) {
       open.push_back({term.operand(0), holds});
       open.push_back({term.operand(1), holds});
@@ -140,7 +140,7 @@ bool Visibility::require(const Condition &condition) {
                term.as<CompareOp>().getPredicate() == ComparePredicate::NE &&
                term.operand(1).isNumber(0) &&
                elementOf(term.operand(0).operand(0).getSource()).isInteger(1)) {
-      // Flax makes masks of floats.
+      // Flax computes masks in floating point.
       open.push_back({term.operand(0).operand(0), holds});
     } else {
       conditions.push_back({term, holds});
@@ -154,7 +154,7 @@ bool Visibility::isAlong(int64_t letter) const {
     const BroadcastOperand &term = condition.term;
     if (!term.as<CompareOp>())
       return term.isAlong(letter);
-    // Written over heads, too, positions do not depend on them.
+    // Positions do not depend on heads, even if they are broadcast over them.
     for (unsigned i : {0, 1}) {
       BroadcastOperand side = term.operand(i);
       std::optional<Position> position = readPosition(side);
@@ -196,7 +196,8 @@ bool Visibility::seesAlways(int64_t rows, int64_t keys) const {
     return false;
   if (!diagonal)
     return true;
-  // The first row's last key, and the last row's first one.
+  // Both the last key that the first row sees and the first key that the last
+  // row sees must exist.
   return *diagonal >= 0 &&
          (!window || rows - 1 + *diagonal - *window + 1 <= keys - 1);
 }

@@ -1,17 +1,19 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Moves: slices, pads and concatenations of each other take what they use.
+// Moves: slices, pads and concatenations of each other read the original values
+// directly.
 //
 //     %p = tp.pad %x, %zero low = [1] : 64 -> 65      %y = tp.splice %zero, %x
 //     %y = tp.slice %p [0, 64) : 65 -> 64        ->     sizes = [1, 63] : 64
 //
-// 65 rows have other blocks than 64, and to cut them all rows would move. What
-// only shifts a value, such as %y and a roll, is a splice, and so is what takes
-// elements of a stride: its dimension has one factor on both sides, so that
-// what is computed between two shifts is cut like everything else. Where it is
-// not cut after all, tp-partition writes the splice as slices, a pad or a
-// concatenation again.
+// 65 rows are split into other blocks than 64, so that sharding them would move
+// all rows. An op that only shifts a value, such as %y or a roll, becomes a
+// splice, and so does an op that takes elements with a stride. A splice's
+// dimension has one factor on both sides, so that what is computed between two
+// shifts is sharded like everything else. If the dimension is not sharded after
+// all, tp-partition writes the splice as slices, a pad or a concatenation
+// again.
 
 #include "Moves.h"
 
@@ -27,27 +29,29 @@ using namespace tp::raise;
 
 namespace {
 
-/// The most pieces of a move: past that, composing would copy lists for ever.
+/// The maximum number of pieces of a move: with more, composing moves would
+/// copy long lists again and again.
 constexpr size_t kMostPieces = 16;
 
 ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Whether somebody said something of the value, such as a sharding, so that it
-/// must stay.
+/// Returns true if the value is annotated, for example with a sharding, so that
+/// it must stay.
 bool isSaid(Operation *op) {
   return !op->getDiscardableAttrDictionary().empty();
 }
 
-/// Whether some piece skips elements or reads them backwards.
+/// Returns true if some piece skips elements or reads them backwards.
 bool hasStrides(const SplicePieces &pieces) {
   return llvm::any_of(pieces.pieces, [](const SplicePiece &piece) {
     return piece.stride != 1;
   });
 }
 
-/// Whether all that is not fill comes from one value of the result's shape.
+/// Returns true if all elements that are not fill come from one value, which
+/// has the result's shape.
 bool isShift(const SplicePieces &pieces, Type result) {
   Value source;
   for (const SplicePiece &piece : pieces.pieces) {
@@ -60,8 +64,9 @@ bool isShift(const SplicePieces &pieces, Type result) {
   return source && source.getType() == result && pieces.pieces.size() > 1;
 }
 
-/// Adds what `piece` is made of to `pieces`, through moves along the same
-/// dimension in its block. Returns whether there are any.
+/// Adds to `pieces` the pieces that `piece` is made of, looking through moves
+/// along the same dimension in its block. Returns true if there were such
+/// moves.
 bool addExpanded(SplicePieces &pieces, const SplicePiece &piece, Block *block,
                  unsigned depth = 0) {
   Operation *def = piece.input.getDefiningOp();
@@ -80,8 +85,8 @@ bool addExpanded(SplicePieces &pieces, const SplicePiece &piece, Block *block,
   return true;
 }
 
-/// A move along one dimension, whose inputs may be moves themselves; none if it
-/// is no simpler for that.
+/// Merges an op that moves data along one dimension with the moves that compute
+/// its inputs. Returns nullopt if the result is not simpler.
 std::optional<SplicePieces> compose(Operation *op) {
   std::optional<SplicePieces> own = getSplicePieces(op);
   if (!own)
@@ -98,14 +103,15 @@ std::optional<SplicePieces> compose(Operation *op) {
       (isShift(pieces, op->getResult(0).getType()) || hasStrides(pieces));
   if (!(isShorter || isNewSplice) || pieces.pieces.size() > kMostPieces)
     return std::nullopt;
-  // An annotation of the result is not one of the value that it equals.
+  // The annotation belongs to the result only, not to the input that the result
+  // equals.
   if (isSaid(op) && pieces.isIdentity())
     return std::nullopt;
   return pieces;
 }
 
-/// Writes the pieces before `op`: a splice where they shift one value or have
-/// strides, else slices, a pad or a concatenation.
+/// Writes the pieces before `op`: as a splice if they shift one value or have
+/// strides, else as slices, a pad or a concatenation.
 Value write(const SplicePieces &pieces, Operation *op, Type type) {
   if (pieces.isIdentity())
     return pieces.pieces.front().input;
@@ -120,7 +126,7 @@ Value write(const SplicePieces &pieces, Operation *op, Type type) {
 }
 
 void replace(Operation *op, Value value) {
-  // What was said of the result is said of the value that takes its place.
+  // The annotations of the result are kept on the value that replaces it.
   if (isSaid(op))
     value.getDefiningOp()->setDiscardableAttrs(
         op->getDiscardableAttrDictionary());
@@ -128,8 +134,8 @@ void replace(Operation *op, Value value) {
   op->erase();
 }
 
-/// A slice of several dimensions, of a pad or with strides, as a move along
-/// each. Null if it is something else.
+/// Rewrites a slice that has strides, or is a slice of a pad, in several
+/// dimensions as one move along each dimension. Null if it is something else.
 Value composeBox(SliceOp slice) {
   auto pad = slice.getInput().getDefiningOp<PadOp>();
   if (pad && (isSaid(pad) || pad->getBlock() != slice->getBlock()))
@@ -164,8 +170,9 @@ Value composeBox(SliceOp slice) {
   return value;
 }
 
-/// Windows of what a move surrounds are windows of its input, which begin
-/// earlier. Null if they would see of it what the move takes away.
+/// Rewrites windows of a move that surrounds its input as windows of that input
+/// that begin earlier. Null if these would see elements of the input that the
+/// move takes away.
 Value composeWindow(WindowOp window) {
   Operation *def = window.getInput().getDefiningOp();
   if (!isa_and_nonnull<SliceOp, PadOp, ConcatOp, SpliceOp>(def) ||
@@ -182,7 +189,8 @@ Value composeWindow(WindowOp window) {
   auto [first, end] = window.getReach(i);
   int64_t shift = piece.start - surrounded->low,
           size = shapeOf(piece.input)[pieces->dim];
-  // The input's elements that the move shows, and those that windows reach.
+  // The range of the input's elements that the move keeps. Windows must not
+  // reach others.
   int64_t shown = piece.start, last = shown + piece.size;
   if ((shown > 0 && first + shift < shown) ||
       (last < size && end + shift > last))
@@ -201,8 +209,8 @@ Value composeWindow(WindowOp window) {
                     window.getDilations());
 }
 
-/// Whether a value is a move along `dim`, or computed element by element of
-/// such and of nothing else: then parts of it are, too.
+/// Returns true if a value is a move along `dim`, or is computed element by
+/// element from such moves only: then the same is true of its parts.
 bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
   Operation *def = value.getDefiningOp();
   if (!def || def->getBlock() != block || isSaid(def) || depth > kMostPieces)
@@ -215,7 +223,7 @@ bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
          });
 }
 
-/// The part of such a value that a slice takes, computed before it.
+/// Computes, in front of a slice, the part of such a value that it takes.
 Value takePart(Value value, const SplicePiece &part, int64_t dim,
                SliceOp slice) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -235,9 +243,9 @@ Value takePart(Value value, const SplicePiece &part, int64_t dim,
   return copy->getResult(0);
 }
 
-/// Sums of what is padded, of which the padding is cut off again, as gradients
-/// of stencils have them: 67 rows made of 64 are never a value. Null if it is
-/// something else.
+/// Rewrites slices that remove the padding from a sum of padded values, as in
+/// gradients of stencils: the 67 rows that were made of 64 are never computed.
+/// Null if the slice is something else.
 Value sliceSum(SliceOp slice) {
   Operation *def = slice.getInput().getDefiningOp();
   std::optional<SplicePieces> pieces = getSplicePieces(slice);
@@ -247,8 +255,8 @@ Value sliceSum(SliceOp slice) {
   return takePart(slice.getInput(), pieces->pieces.front(), pieces->dim, slice);
 }
 
-/// Whether an op only adds or drops dimensions of size 1, or splits and joins
-/// others.
+/// Returns true if the op is a pure reshape: it only adds or drops dimensions
+/// of size 1, or splits or joins other dimensions.
 bool isReshape(Operation *op) {
   auto reduce = dyn_cast_if_present<ReduceOp>(op);
   if (!reduce)
@@ -258,7 +266,8 @@ bool isReshape(Operation *op) {
                       [&](int64_t dim) { return type.getDimSize(dim) == 1; });
 }
 
-/// The earlier value that a chain of reshapes restores; null if there is none.
+/// Returns the earlier value that a chain of reshapes restores; null if there
+/// is none.
 Value findUnchanged(ReshapeOp reshape) {
   Value value = reshape.getInput();
   for (Operation *inner = value.getDefiningOp();
@@ -272,7 +281,7 @@ Value findUnchanged(ReshapeOp reshape) {
   return {};
 }
 
-/// What `op` is replaced by; null if it stays.
+/// Returns the replacement of `op`; null if it stays.
 Value rewrite(Operation *op) {
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     return isSaid(op) ? Value() : findUnchanged(reshape);
@@ -298,7 +307,7 @@ bool tp::raise::composeMoves(Region &region) {
       if (!isa<SliceOp, PadOp, ConcatOp, SpliceOp, WindowOp, ReshapeOp>(op) ||
           op.use_empty())
         continue;
-      // Each once, as an op may take a value twice.
+      // Each input once, as an op may use a value twice.
       llvm::SmallSetVector<Operation *, 4> inputs;
       auto addInputs = [&](Operation *user) {
         for (Value input : user->getOperands())
@@ -311,7 +320,7 @@ bool tp::raise::composeMoves(Region &region) {
         continue;
       changed = true;
       replace(&op, value);
-      // Moves that nothing takes any more, from the last to the first.
+      // Erases moves that are no longer used, from the last to the first.
       while (!inputs.empty()) {
         Operation *def = inputs.pop_back_val();
         if (!isOpTriviallyDead(def))

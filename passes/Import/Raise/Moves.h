@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Slices, pads and concatenations of each other.
+// Composes slices, pads and concatenations of each other.
 
 #ifndef TPOPT_PASSES_IMPORT_RAISE_MOVES_H
 #define TPOPT_PASSES_IMPORT_RAISE_MOVES_H
@@ -10,9 +10,8 @@
 
 namespace tp::raise {
 
-/// Composes moves along one dimension, and writes what shifts a value as a
-/// splice, in `region` and the regions in it. Returns whether something
-/// changed.
+/// Composes moves along one dimension, and writes shifts of a value as splices,
+/// in `region` and the regions nested in it. Returns true if something changed.
 bool composeMoves(mlir::Region &region);
 
 } // namespace tp::raise

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Layer norm and RMS norm: x, or x - mean(x), over the root of its mean square
-// and epsilon; perhaps times a scale, perhaps plus a bias.
+// Layer norm and RMS norm: x, or x - mean(x), divided by the square root of its
+// mean square plus epsilon; perhaps times a scale, perhaps plus a bias.
 
 #include "Patterns.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 struct Norm {
   BroadcastOperand input;
-  /// The input, less its mean in a layer norm.
+  /// The input, or in a layer norm the input minus its mean.
   BroadcastOperand centred;
   bool isLayer = false;
   double epsilon = 0;
@@ -23,7 +23,7 @@ struct Norm {
 
 } // namespace
 
-/// What x is, if `term` is x - mean(x).
+/// Returns x if `term` is x - mean(x).
 static std::optional<BroadcastOperand> getCentred(const BroadcastOperand &term,
                                                   int64_t dim) {
   if (!term.as<SubOp>())
@@ -35,8 +35,8 @@ static std::optional<BroadcastOperand> getCentred(const BroadcastOperand &term,
   return x;
 }
 
-/// Of what `term` is the mean square: of x in an RMS norm, of x - mean(x) or as
-/// mean(x^2) - mean(x)^2 in a layer norm.
+/// Matches a mean square: of x in an RMS norm; in a layer norm of x - mean(x),
+/// or written as mean(x^2) - mean(x)^2.
 static std::optional<Norm> matchMeanSquare(BroadcastOperand term, int64_t dim) {
   Norm norm;
   if (std::optional<BroadcastOperand> squares = getMeanOf(term, dim)) {
@@ -50,7 +50,7 @@ static std::optional<Norm> matchMeanSquare(BroadcastOperand term, int64_t dim) {
     }
     return norm;
   }
-  // A variance is never negative but for rounding, which flax cuts off.
+  // A variance is never negative except by rounding; flax clamps it to zero.
   for (unsigned zero : {0, 1})
     if (term.as<MaxOp>() && term.operand(zero).isNumber(0))
       term = term.operand(1 - zero);
@@ -69,7 +69,7 @@ static std::optional<Norm> matchMeanSquare(BroadcastOperand term, int64_t dim) {
   return norm;
 }
 
-/// Without the bias.
+/// Matches a norm without its bias.
 static std::optional<Norm> matchProduct(const BroadcastOperand &term,
                                         int64_t dim) {
   auto findRoot = [](const Product &product,

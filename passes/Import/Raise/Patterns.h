@@ -1,11 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What tp-raise recognises, a family of transformer ops in a file.
+/// \file The patterns of tp-raise, with a file for each family of transformer
+/// ops.
 ///
-/// A pattern looks backwards from an op, the root, and changes nothing. What it
-/// finds says where the recognised ops begin and how to write the same in one
-/// op; whether they may go is decided for all patterns alike.
+/// A pattern looks backwards from an op, the root, and changes nothing. Its
+/// match says where the recognised ops begin and how to write them as a single
+/// op. One rule decides for all patterns whether the recognised ops may be
+/// erased.
 
 #ifndef TPOPT_PASSES_IMPORT_RAISE_PATTERNS_H
 #define TPOPT_PASSES_IMPORT_RAISE_PATTERNS_H
@@ -17,12 +19,12 @@
 namespace tp::raise {
 
 struct Match {
-  /// What the transformer op is called in remarks; nothing where it is only
+  /// The name of the transformer op in remarks; empty if the match is only
   /// another spelling.
   llvm::StringRef name;
-  /// The op whose one result is replaced.
+  /// The op whose single result is replaced.
   mlir::Operation *root = nullptr;
-  /// Where the recognised ops begin.
+  /// The values at which the recognised ops begin.
   llvm::SmallVector<mlir::Value, 4> inputs;
   /// Writes the replacement before the root.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Location)> build;
@@ -30,8 +32,8 @@ struct Match {
 
 using Recognizer = std::optional<Match> (*)(mlir::Operation *root);
 
-// These find what is made of parts, flattened or repeated, which others then
-// know as it is.
+// These patterns find values that are written in parts, flattened or repeated,
+// and write them as the other patterns expect them.
 std::optional<Match> matchConcatenation(mlir::Operation *root);
 std::optional<Match> matchFlattened(mlir::Operation *root);
 std::optional<Match> matchRepeated(mlir::Operation *root);
@@ -43,11 +45,12 @@ std::optional<Match> matchRotary(mlir::Operation *root);
 std::optional<Match> matchEmbedding(mlir::Operation *root);
 std::optional<Match> matchCrossEntropy(mlir::Operation *root);
 
-// These find transformer ops, which the others have written.
+// These patterns find transformer ops made of ops that others have written.
 std::optional<Match> matchGated(mlir::Operation *root);
 std::optional<Match> matchAttention(mlir::Operation *root);
 
-// These find what is written in another way than others write it.
+// These patterns find ops that can be spelled in several ways, and rewrite them
+// in a single spelling.
 std::optional<Match> matchContraction(mlir::Operation *root);
 std::optional<Match> matchNestedReduction(mlir::Operation *root);
 std::optional<Match> matchZeroAdded(mlir::Operation *root);

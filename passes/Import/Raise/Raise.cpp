@@ -1,12 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-raise: which of the ops that patterns recognise may go, and their going.
+// tp-raise: decides which of the ops that patterns recognise may be erased, and
+// replaces them.
 //
 // Blocks are swept backwards, so that the largest group is found first: a norm
-// with its scale before one without. Later sweeps find what is made of ops that
-// earlier ones have written. Each looks at a bounded number of ops from every
-// one, so that the pass is linear.
+// with its scale before the norm without it. Later sweeps find groups of ops
+// that earlier sweeps have written. From each op, a sweep looks at a bounded
+// number of other ops, so that the pass is linear.
 
 #include "Moves.h"
 #include "Patterns.h"
@@ -35,10 +36,11 @@ class Group {
 public:
   explicit Group(const Match &match) : match(match) {}
 
-  /// Whether all of them may go: nothing else needs what they compute.
+  /// Returns true if all of these ops may be erased: nothing else needs their
+  /// results.
   bool isFree();
-  /// Erases those that are no longer used, and what only they used; the root
-  /// is gone.
+  /// Erases the ops that are no longer used, and others that only they used.
+  /// The root has been erased already.
   void erase(llvm::function_ref<void(Operation *)> beforeErase);
 
 private:
@@ -46,15 +48,16 @@ private:
 
   const Match &match;
   llvm::SetVector<Operation *> ops;
-  /// Those whose values are neither inputs, moved or converted, nor made of
-  /// constants alone: computing them once more would cost something.
+  /// The ops that do more than move or convert an input, and that are not
+  /// computed from constants alone: computing them once more would cost
+  /// something.
   llvm::DenseSet<Operation *> costly;
   static constexpr size_t kMostOps = 512;
 };
 
 } // namespace
 
-/// Erases those ops that nothing uses, and what only they used.
+/// Erases those of `ops` that nothing uses, and ops that only they used.
 static void
 eraseDead(ArrayRef<Operation *> ops,
           llvm::function_ref<void(Operation *)> beforeErase = nullptr) {
@@ -81,7 +84,7 @@ bool Group::collect(Operation *op) {
   bool isMovement =
       isa<BroadcastOp, TransposeOp, ReshapeOp, SliceOp, ConvertOp>(op);
   for (Value operand : op->getOperands()) {
-    // Exporters convert an input once for each use.
+    // Exporters convert an input anew for each use.
     if (llvm::any_of(match.inputs, [&](Value input) {
           return isWrittenAlike(operand, input);
         })) {
@@ -112,7 +115,7 @@ bool Group::isFree() {
   if (!collect(match.root))
     return false;
   return llvm::all_of(ops.getArrayRef().drop_back(), [&](Operation *op) {
-    // A sharding or whatever else was said of a value is said of none after.
+    // An annotation of a value, such as a sharding, must not be lost.
     if (!op->getDiscardableAttrDictionary().empty())
       return false;
     return !costly.contains(op) ||
@@ -123,10 +126,10 @@ bool Group::isFree() {
   });
 }
 
-/// Drops products with one and quotients by it, which PyTorch's sums have for
-/// want of a factor; products with minus one are negations. Drops sums with
-/// zero, which JAX's gradients have where they begin to add up, and which XLA
-/// leaves out.
+/// Drops multiplications and divisions by one, which PyTorch's sums have when
+/// no factor is given; multiplications by minus one become negations. Drops
+/// additions of zero, with which JAX's gradients begin their sums, and which
+/// XLA leaves out.
 static bool dropUnits(Operation *root) {
   bool changed = false;
   root->walk([&](Operation *op) {
@@ -159,8 +162,8 @@ static bool dropUnits(Operation *root) {
   return changed;
 }
 
-/// Rewrites an op between converts from 16 bits and back as one of 16 bits,
-/// which computes in f32 and rounds once, too.
+/// Rewrites an op between converts from 16 bits and back as an op on 16 bits,
+/// which also computes in f32 and rounds once.
 static void narrow(Operation *op) {
   if (!isa<SoftmaxOp, LayerNormOp, RMSNormOp, RotaryOp, GeluOp, SiluOp,
            GatedOp>(op) ||
@@ -173,7 +176,7 @@ static void narrow(Operation *op) {
       !back->getDiscardableAttrDictionary().empty())
     return;
   Type element = elementOf(back);
-  // Angles have a type of their own.
+  // Angles have a type of their own, which stays.
   unsigned count = isa<RotaryOp>(op) ? 1 : op->getNumOperands();
   SmallVector<Value> operands(op->getOperands());
   OpBuilder builder(op);
@@ -184,7 +187,7 @@ static void narrow(Operation *op) {
     if (term.as<ConvertOp>() &&
         elementOf(term.operand(0).getSource()) == element)
       return term.operand(0).materialize(emit, shape);
-    // A row that is there for want of a scale or bias.
+    // This is the constant row that replaces a missing scale or bias.
     std::optional<double> number = term.getNumber();
     return number == 0.0 || number == 1.0
                ? emit.constant(*number, RankedTensorType::get(shape, element))
@@ -213,12 +216,13 @@ public:
       for (Operation *op = block.empty() ? nullptr : &block.back(); op;) {
         for (Region &inner : op->getRegions())
           sweep(inner, recognizers);
-        // What was erased lies before what replaces it.
+        // Erased ops come before the op that replaces them.
         op = tryRaise(op, recognizers)->getPrevNode();
       }
   }
 
-  /// Remarks on what was written, in program order, and how much of each.
+  /// Emits remarks on the ops that were written, in program order, and the
+  /// number of each kind.
   void report(ModuleOp module) {
     llvm::MapVector<StringRef, unsigned> counts;
     module->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -245,7 +249,7 @@ public:
   bool hasChanged() const { return changed; }
 
 private:
-  /// The op to go on before.
+  /// Returns the op before which the sweep continues.
   Operation *tryRaise(Operation *op, ArrayRef<Recognizer> recognizers) {
     if (op->getNumResults() != 1 || op->use_empty() ||
         !isa<RankedTensorType>(op->getResult(0).getType()))
@@ -272,7 +276,8 @@ private:
                                 : &root->getBlock()->front();
          op != root; op = op->getNextNode())
       built.insert(op);
-    // Movement there and back is an input itself; a terminator is behind.
+    // If movements cancel out, the replacement is an input itself. The root has
+    // a next node, since the block ends with a terminator.
     bool isInput = llvm::is_contained(match.inputs, replacement);
     Operation *last =
         isInput ? root->getNextNode() : replacement.getDefiningOp();
@@ -285,7 +290,7 @@ private:
     group.erase([&](Operation *op) { forget(op); });
     if (isInput)
       return last;
-    // Reshapes may stand behind the op itself.
+    // The op itself may be followed by reshapes and transposes.
     Operation *op = last;
     while (isa<ReshapeOp, TransposeOp>(op) &&
            built.contains(op->getOperand(0).getDefiningOp()))
@@ -298,7 +303,8 @@ private:
 
   void forget(Operation *op) { written.erase(op); }
 
-  /// What transformer ops are called, those of which others were made left out.
+  /// The names of the transformer ops that were written, except for those that
+  /// are part of others by now.
   llvm::DenseMap<Operation *, StringRef> written;
   bool changed = false;
 };
@@ -320,7 +326,7 @@ struct Raise : tp::impl::RaisePassBase<Raise> {
     changed |= shareWindows(body);
     if (!changed && !raiser.hasChanged())
       return markAllAnalysesPreserved();
-    // Nobody listens: nothing to say.
+    // Without a remark engine nobody reads remarks.
     if (getContext().getRemarkEngine())
       raiser.report(getOperation());
   }

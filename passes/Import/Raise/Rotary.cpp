@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Rotary embedding. With a and b the two features of every pair, either
+// Rotary embedding. With a and b the two features of every pair, one of
 //
 //     concat(a cos - b sin, b cos + a sin)          or stacked, if interleaved
-//     concat(a cos + b sin, b cos - a sin)          back again, as in gradients
+//     concat(a cos + b sin, b cos - a sin)          rotated back, as gradients
 //     x cos' + concat(-b, a) sin'                   cos' = concat(cos, cos)
 
 #include "Patterns.h"
@@ -17,7 +17,7 @@ using namespace tp::raise;
 
 namespace {
 
-/// Features of a value, over the dims of half of it.
+/// Half of the features of a value: every `stride`-th from `begin` on.
 struct Features {
   Value of;
   int64_t begin, stride;
@@ -30,16 +30,17 @@ struct Features {
 struct Rotation {
   Value input;
   BroadcastOperand cos, sin;
-  /// Pairs that are rotated.
+  /// The number of pairs that are rotated.
   int64_t half = 0;
   bool interleaved = false;
-  /// By the negative angles, as gradients are.
+  /// True if the angles are negated, as in gradients.
   bool isBack = false;
 };
 
 } // namespace
 
-/// The features that `term` is, of a value with `shape` but for its last dim.
+/// Returns the features that `term` consists of. Except for its last dim, the
+/// value that they are taken from has the shape `half`.
 static std::optional<Features> getFeatures(const BroadcastOperand &term,
                                            ArrayRef<int64_t> half) {
   auto slice = term.as<SliceOp>();
@@ -51,7 +52,7 @@ static std::optional<Features> getFeatures(const BroadcastOperand &term,
   for (int64_t i = 0; i + 1 < rank; ++i)
     if (slice.getType().getDimSize(i) != from[i])
       return std::nullopt;
-  // Dims in order: nothing is transposed or repeated.
+  // Dims must be in order: nothing is transposed or repeated.
   int64_t next = 0;
   for (int64_t dim : term.getDims()) {
     if (dim == BroadcastOperand::kNone)
@@ -78,7 +79,7 @@ static std::optional<Features> getFeatures(const BroadcastOperand &term,
 
 namespace {
 
-/// a * cos, perhaps less than nothing.
+/// a * cos or -a * cos.
 struct Turned {
   Features features;
   BroadcastOperand angles;
@@ -110,7 +111,8 @@ static std::optional<Turned> getTurned(const BroadcastOperand &term,
   return std::nullopt;
 }
 
-/// The turned a and b, in this order, that are added up to `half` of a result.
+/// Returns the products with a and with b, in this order, whose sum is `half`
+/// of a result.
 static std::optional<std::pair<Turned, Turned>>
 getBoth(const BroadcastOperand &sum, ArrayRef<int64_t> half) {
   if (!sum.as<AddOp>() && !sum.as<SubOp>())
@@ -123,7 +125,7 @@ getBoth(const BroadcastOperand &sum, ArrayRef<int64_t> half) {
                                     : std::pair(*second, *first);
 }
 
-/// From both halves of the result.
+/// Matches a rotation, given both halves of the result.
 static std::optional<Rotation> matchHalves(const BroadcastOperand &first,
                                            const BroadcastOperand &second,
                                            ArrayRef<int64_t> half) {
@@ -146,7 +148,7 @@ static std::optional<Rotation> matchHalves(const BroadcastOperand &first,
                   size, interleaved, /*isBack=*/asin.isNegative};
 }
 
-/// concat(y1, y2), perhaps with features behind that pass.
+/// Matches concat(y1, y2), perhaps followed by features that are not rotated.
 static std::optional<Rotation> matchConcat(ConcatOp concat) {
   auto type = concat.getType();
   int64_t last = type.getRank() - 1;
@@ -171,7 +173,7 @@ static std::optional<Rotation> matchConcat(ConcatOp concat) {
   return rotation;
 }
 
-/// stack(y1, y2, -1), read as [.., 2h].
+/// Matches stack(y1, y2, -1), read as [.., 2h].
 static std::optional<Rotation> matchStack(ReshapeOp reshape) {
   auto stack = reshape.getInput().getDefiningOp<ConcatOp>();
   if (!stack || stack.getInputs().size() != 2)
@@ -193,12 +195,12 @@ static std::optional<Rotation> matchStack(ReshapeOp reshape) {
   return rotation;
 }
 
-/// Whether both halves of the last dim are alike.
+/// Returns true if both halves of the last dim are equal.
 static bool isDoubled(const BroadcastOperand &angles) {
   BroadcastOperand inner = angles;
   if (inner.as<CosOp>() || inner.as<SinOp>())
     inner = inner.operand(0);
-  // A factor of everything, as in x cos(s m) with a number s.
+  // All angles may have a common factor, as in x cos(s m) with a number s.
   inner = Scaled::of(inner).term;
   auto concat = inner.as<ConcatOp>();
   return concat && concat.getInputs().size() == 2 &&
@@ -206,7 +208,7 @@ static bool isDoubled(const BroadcastOperand &angles) {
          int64_t(concat.getDim()) == concat.getType().getRank() - 1;
 }
 
-/// x cos' + concat(-b, a) sin'
+/// Matches x cos' + concat(-b, a) sin'.
 static std::optional<Rotation> matchTurnedHalves(AddOp add) {
   ArrayRef<int64_t> shape = add.getType().getShape();
   int64_t last = shape.size() - 1;
@@ -262,7 +264,8 @@ std::optional<Match> tp::raise::matchRotary(Operation *root) {
   if (!rotation)
     return std::nullopt;
 
-  // Angles run along positions and pairs, and perhaps along the batch before.
+  // Angles run along positions and pairs, and perhaps along a batch dim in
+  // front of them.
   SmallVector<int64_t> shape(typeOf(rotation->input).getShape());
   int64_t last = shape.size() - 1;
   SmallVector<int64_t> lead;
@@ -283,7 +286,7 @@ std::optional<Match> tp::raise::matchRotary(Operation *root) {
     for (int64_t dim = last - 1; dim >= 0; --dim)
       if (dim != position)
         batch = dim;
-  // [position, feature] and [position, head, feature] have no batch.
+  // Values [position, feature] and [position, head, feature] have no batch dim.
   SmallVector<int64_t> order, sizes;
   bool addsBatch = batch < 0 || (lead.size() == 1 && position == 0);
   if (!addsBatch)

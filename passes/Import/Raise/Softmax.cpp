@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Softmax: exponentials over their sum, with or without the maximum taken off.
+// Softmax: exponentials divided by their sum, with or without subtracting the
+// maximum first.
 
 #include "Patterns.h"
 
@@ -20,7 +21,7 @@ std::optional<Match> tp::raise::matchSoftmax(Operation *root) {
   if (!dim)
     return std::nullopt;
   BroadcastOperand input = weights.operand(0);
-  // Whatever else is taken off stays: it is part of the input.
+  // If something else is subtracted, it stays: it is part of the input.
   if (input.as<SubOp>() && getReducedDim(input.operand(1), ReductionKind::Max,
                                          input.operand(0)) == dim)
     input = input.operand(0);

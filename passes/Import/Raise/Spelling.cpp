@@ -16,8 +16,8 @@
 //
 // Nested reductions of one kind become one reduction. A broadcast that only
 // adds dimensions of size 1 becomes a reshape. A dynamic slice with constant
-// start indices becomes a static slice. Additions of zeros are removed (XLA
-// leaves them out as well; -0.0 stays what it is then).
+// start indices becomes a static slice. Additions of zeros are removed, as XLA
+// does (-0.0 then stays -0.0).
 
 #include "Patterns.h"
 
@@ -35,9 +35,9 @@ struct Spelling {
   Value operands[2];
 
   static Spelling of(EinsumOp einsum);
-  /// Takes transposes of the operands into the equation.
+  /// Merges transposes of the operands into the equation.
   void absorbTransposes();
-  /// Puts the operand that has the result's columns on the right.
+  /// Puts the operand that has the result's last dimension on the right.
   void order();
   std::string getEquation() const {
     return letters[0] + "," + letters[1] + "->" + result;
@@ -80,7 +80,7 @@ void Spelling::order() {
 }
 
 std::optional<Match> tp::raise::matchContraction(Operation *root) {
-  // The result's own transposes, last first.
+  // Collects the transposes of the result, last first.
   SmallVector<ArrayRef<int64_t>> permutations;
   Value value = root->getResult(0);
   while (auto transpose = value.getDefiningOp<TransposeOp>()) {
@@ -116,7 +116,7 @@ std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
   auto inner = outer ? outer.getInput().getDefiningOp<ReduceOp>() : ReduceOp();
   if (!inner || inner.getKind() != outer.getKind())
     return std::nullopt;
-  // Sums and products are rounded on the way.
+  // Inner sums and products are rounded, so that merging changes the result.
   bool isExact = outer.getKind() == ReductionKind::Max ||
                  outer.getKind() == ReductionKind::Min;
   Type element = elementOf(root->getResult(0));
@@ -137,11 +137,11 @@ std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
   return match;
 }
 
-/// Whether all elements are constant zeros, however they are brought into
-/// shape.
+/// Returns true if all elements are constant zeros, whatever ops bring them
+/// into shape.
 static bool isZero(Value value, unsigned depth = 0) {
   constexpr unsigned kDeepest =
-      6; // an input may be taken twice, again and again
+      6; // without a limit, using a value twice at each level is exponential
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<BroadcastOp, ReshapeOp, TransposeOp, SliceOp, PadOp,
                       ConcatOp, SpliceOp>(op))
@@ -193,7 +193,7 @@ std::optional<Match> tp::raise::matchSlice(Operation *root) {
     APInt number;
     if (!matchPattern(start, m_ConstantInt(&number)))
       return std::nullopt;
-    // The part lies inside, wherever it is said to start.
+    // Start indices are clamped, so that the slice is always inside.
     unsigned bits = std::max(64u, number.getBitWidth());
     number = elementOf(start).isUnsignedInteger() ? number.zext(bits + 1)
                                                   : number.sext(bits + 1);

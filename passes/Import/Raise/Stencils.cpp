@@ -1,14 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Stencils: a value and what it is beside itself.
+// Stencils: ops that read the same value at several offsets.
 //
-//     %a = tp.splice %zero, %x        x[i - 1]       %w = tp.window %x, %zero
-//     %b = tp.splice %x, %zero        x[i + 1]  ->        x[i - 1], x[i], x[i +
-//     1] %y = tp.add %a, %b                             %a, %b = elements of %w
+//     %a = tp.splice %zero, %x    x[i - 1]      %w = tp.window %x, %zero
+//     %b = tp.splice %x, %zero    x[i + 1]  ->      x[i - 1], x[i], x[i + 1]
+//     %y = tp.add %a, %b                        %a, %b = elements of %w
 //
-// Where the dimension is cut, each of them would fetch from the neighbours what
-// it reaches. Windows fetch it once.
+// If the dimension is sharded, each shift would fetch from the neighbours the
+// elements that it reaches. Windows fetch them once for all shifts.
 
 #include "Stencils.h"
 
@@ -25,13 +25,14 @@ using namespace tp::raise;
 
 namespace {
 
-/// What an op reads of a value: along each of some dimensions, for result i,
-/// elements `i * stride + first + k * dilation` for k < `taps`.
+/// The elements that an op reads of a value: along each of some dimensions, for
+/// result i, elements `i * stride + first + k * dilation` for k < `taps`.
 struct Access {
   struct Along {
     int64_t dim, results, stride, first, dilation, taps;
 
-    /// As far as windows may differ and be parts of the same ones.
+    /// Returns true if both can be parts of the same windows, which may differ
+    /// in `first`, `dilation` and `taps`.
     bool isLike(const Along &o) const {
       return dim == o.dim && results == o.results && stride == o.stride;
     }
@@ -39,11 +40,11 @@ struct Access {
   };
 
   Operation *op;
-  Value source, fill; ///< Null if nothing else is read.
+  Value source, fill; ///< `fill` is null if nothing else is read.
   SmallVector<Along, 2> along;
 };
 
-/// A shift: one part of a value as far as it goes, and beyond that the fill.
+/// A shift reads one part of a value and, beyond the end of that, the fill.
 std::optional<Access> getAccess(SpliceOp splice) {
   SplicePieces pieces{int64_t(splice.getDim()), {}};
   for (auto [i, input] : llvm::enumerate(splice.getInputs()))
@@ -93,7 +94,8 @@ struct Group {
                           return std::get<0>(pair).isLike(std::get<1>(pair));
                         }) &&
            (!access.fill ||
-            // Before the first access, a constant can be had again.
+            // The windows are made before the first access. Only a constant
+            // fill can be made there again.
             (fill ? isSameScalar(fill, access.fill)
                   : access.fill.getDefiningOp<ConstantOp>() != nullptr));
   }
@@ -104,7 +106,7 @@ struct Group {
   }
 };
 
-/// The windows that have all elements of a group's.
+/// Returns the windows that contain all elements read by a group.
 SmallVector<Access::Along, 2> getHull(const Group &group) {
   SmallVector<Access::Along, 2> hull(group.accesses.front().along);
   for (auto [i, along] : llvm::enumerate(hull)) {
@@ -125,10 +127,11 @@ SmallVector<Access::Along, 2> getHull(const Group &group) {
   return hull;
 }
 
-/// Windows with holes are views, too, but few ops are made for so many.
+/// The maximum size of windows. Windows may have unused taps, but few ops can
+/// handle so many.
 constexpr int64_t kMostTaps = 256;
 
-/// Replaces the ops of a group. Returns whether it did.
+/// Replaces the ops of a group. Returns true if it did.
 bool share(const Group &group) {
   SmallVector<Access::Along, 2> hull = getHull(group);
   int64_t taps = 1;

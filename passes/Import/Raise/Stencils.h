@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Shifts and windows of one value.
+// Shares windows between shifts and windows of one value.
 
 #ifndef TPOPT_PASSES_IMPORT_RAISE_STENCILS_H
 #define TPOPT_PASSES_IMPORT_RAISE_STENCILS_H
@@ -10,8 +10,8 @@
 
 namespace tp::raise {
 
-/// Makes shifts and windows of one value, in `region` and the regions in it,
-/// elements of the same windows. Returns whether something changed.
+/// Rewrites shifts and windows of one value as elements of common windows, in
+/// `region` and the regions nested in it. Returns true if something changed.
 bool shareWindows(mlir::Region &region);
 
 } // namespace tp::raise

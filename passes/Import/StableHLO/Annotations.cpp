@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What users ask of shardings inside of functions.
+// The shardings that users ask for inside of functions.
 
 #include "Conversion.h"
 
@@ -11,9 +11,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// Whether all is left to propagation. Inside of a region that is manual along
-/// some axes only, JAX writes such constraints everywhere, even on what a
-/// reduction does to two elements.
+/// Returns true if everything is left to propagation. In a region that is
+/// manual along only some axes, JAX writes such constraints everywhere, even on
+/// the two elements that a reduction combines.
 static bool asksNothing(spmd::ShardingAttr sharding, int64_t rank) {
   return int64_t(sharding.getDims().size()) == rank &&
          sharding.getReplicated().empty() && sharding.getUnreduced().empty() &&
@@ -22,7 +22,8 @@ static bool asksNothing(spmd::ShardingAttr sharding, int64_t rank) {
          });
 }
 
-/// `value` in a sharding; as it is if there is none, or one that asks nothing.
+/// Constrains `value` to a sharding. Returns the value itself if there is no
+/// sharding, or one that leaves everything to propagation.
 static FailureOr<Value> constrain(Conversion &c, Value value,
                                   spmd::ShardingAttr sharding) {
   if (!sharding || asksNothing(sharding, typeOf(value).getRank()))
@@ -54,8 +55,8 @@ Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
   return ::constrain(c, values, *shardings);
 }
 
-/// Shardy's collectives stand on whole tensors, as constraints do, and are told
-/// by what comes out.
+/// Shardy's collectives apply to whole tensors, as constraints do; the sharding
+/// of the result says which collective it is.
 static Results convertConstraint(Conversion &c) {
   Attribute attribute = c.get("sharding");
   if (!attribute)
@@ -64,7 +65,7 @@ static Results convertConstraint(Conversion &c) {
       attribute ? sdy::toBuiltin(attribute) : Attribute());
   if (!sharding)
     return c.invalid() << " needs a `sharding`";
-  // There is none if there is one device.
+  // With one device there is no sharding to ask for.
   return ::constrain(
       c, c.op->getOperands(),
       c.shardings.onMesh(c.op, sharding, c.op->getResult(0).getType()));
@@ -88,7 +89,7 @@ static Results convertGroup(Conversion &c) {
   return SmallVector<Value>();
 }
 
-/// Values with a list of shardings, if there is one.
+/// Constrains values to a list of shardings, if there is one.
 static Results constrainBy(Conversion &c, ValueRange values, StringRef name) {
   Attribute attribute = c.get(name);
   if (!attribute)
@@ -105,7 +106,8 @@ static Results constrainBy(Conversion &c, ValueRange values, StringRef name) {
   return ::constrain(c, values, shardings);
 }
 
-/// A name for a part of the program, and shardings where it begins and ends.
+/// Converts a named part of the program, which has shardings where it begins
+/// and ends.
 static Results convertNamedComputation(Conversion &c) {
   Block &body = c.op->getRegion(0).front();
   if (body.empty() || body.back().getName().getStringRef() != "sdy.return" ||

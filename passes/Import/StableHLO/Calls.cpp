@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Calls of what is defined elsewhere.
+// Calls of functions that are defined elsewhere.
 
 #include "Conversion.h"
 
@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// Calls the decomposition, which means the same; but what tp has an op for.
+/// Calls the decomposition, which means the same, except where tp has an op for
+/// the composite.
 static Results convertComposite(Conversion &c) {
   if (c.getWord("name") == "chlo.top_k" && c.op->getNumOperands() == 1 &&
       c.op->getNumResults() == 2 && c.inType().getRank() > 0)
@@ -44,8 +45,8 @@ static Results convertIdentity(Conversion &c) {
   return c.one(c.in());
 }
 
-/// What JAX writes into exports of functions that StableHLO lacks, or lacked:
-/// `@mhlo.erf` is `chlo.erf`.
+/// Converts functions that JAX writes into exports because StableHLO lacks, or
+/// used to lack, them: `@mhlo.erf` is `chlo.erf`.
 static Results convertFunctionCall(Conversion &c, StringRef function) {
   if (c.op->getNumOperands() != 1 || c.op->getNumResults() != 1)
     return c.invalid() << " takes and gives one tensor";
@@ -66,8 +67,8 @@ static Results convertTopKCall(Conversion &c) {
                                 .getResults());
 }
 
-/// Which rows a function puts first that compares its first two arguments, and
-/// may have been converted already.
+/// Returns how a comparator orders rows, if it only compares its first two
+/// arguments. It may have been converted already.
 static std::optional<ComparePredicate> readComparator(func::FuncOp function) {
   if (!function || function.isExternal() || function.getNumArguments() < 2)
     return std::nullopt;
@@ -86,8 +87,8 @@ static std::optional<ComparePredicate> readComparator(func::FuncOp function) {
       Fields(&compare).getWord("comparison_direction").lower());
 }
 
-/// The k best of rows and where they stood, as jax.lax.approx_max_k has it. The
-/// k that are the best recall all that can be asked for.
+/// The k best elements of each row and their positions, as in
+/// jax.lax.approx_max_k. The exact k best satisfy any recall target.
 static Results convertApproxTopK(Conversion &c) {
   if (c.op->getNumOperands() != 4 || c.op->getNumResults() != 2)
     return c.unsupported() << " @ApproxTopK of other than one tensor with the "
@@ -108,7 +109,8 @@ static Results convertApproxTopK(Conversion &c) {
       !isa<FloatType>(c.outElement(0)))
     return c.unsupported() << " @ApproxTopK of other than one tensor of floats "
                               "with the i32 indices of its elements";
-  // Without it, there are more candidates than k, how many is the machine's.
+  // Without aggregate_to_topk there are more candidates than k, and how many
+  // depends on the machine.
   if (!config->getFlag("aggregate_to_topk") || c.outShape()[*dim] != *k)
     return c.unsupported() << " @ApproxTopK that keeps more than k: set "
                               "aggregate_to_topk";
@@ -140,14 +142,14 @@ static Results convertApproxTopK(Conversion &c) {
                             turn(best.getIndices())};
 }
 
-/// The sharding that the call's attributes say, of its operands.
+/// Gives the operands the sharding in the call's attributes.
 static Results convertSharding(Conversion &c) {
   if (c.op->getNumOperands() != c.op->getNumResults())
     return c.invalid() << " gives what it takes";
   return constrain(c, c.op->getOperands(), c.op->getAttrDictionary());
 }
 
-/// Targets that are not there for what they compute, or that we know.
+/// Targets that compute nothing, or whose computation we know.
 static constexpr CallRow kCalls[] = {
     {"ApproxTopK", convertApproxTopK},
     {"LayoutConstraint", convertIdentity},
@@ -166,7 +168,7 @@ static Results convertCustomCall(Conversion &c) {
       return row.convert(c);
   if (StringRef function = target; function.consume_front("mhlo."))
     return convertFunctionCall(c, function);
-  // It is there for an effect on the host, as that of jax.debug.print.
+  // The call is there for an effect on the host, as in jax.debug.print.
   if (c.op->getNumResults() == 0) {
     c.op->emitWarning() << "the call of @" << target
                         << " gives no result and is dropped: devices do not "

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace tp::stablehlo;
 
-/// What each part goes through by itself.
+/// Operations that apply to each part separately.
 static constexpr llvm::StringLiteral kByPart[] = {
     "sdy.sharding_constraint",
     "stablehlo.add",
@@ -35,7 +35,7 @@ static constexpr llvm::StringLiteral kByPart[] = {
 static constexpr llvm::StringLiteral kProducts[] = {
     "stablehlo.convolution", "stablehlo.dot_general", "stablehlo.multiply"};
 
-/// The type of the parts; null if `type` is none of complex numbers.
+/// Returns the type of the parts; null if `type` is not complex.
 static RankedTensorType getPartType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto complex =
@@ -68,7 +68,7 @@ private:
 };
 } // namespace
 
-/// An operation before `op`, with what is said of its shardings.
+/// Creates an operation before `op`, with the sharding attributes of `op`.
 Value ComplexSplitter::make(Operation *op, StringRef name, Type type,
                             ValueRange operands) {
   OperationState state(op->getLoc(), name, operands, type);
@@ -78,7 +78,7 @@ Value ComplexSplitter::make(Operation *op, StringRef name, Type type,
   return OpBuilder(op).create(state)->getResult(0);
 }
 
-/// A constant before `op`.
+/// Creates a constant before `op`.
 static Value makeConstant(Operation *op, DenseElementsAttr numbers) {
   OperationState state(op->getLoc(), "stablehlo.constant", {},
                        numbers.getType());
@@ -95,7 +95,8 @@ Value ComplexSplitter::repeat(Operation *op, ValueRange operands) {
   return other->getResult(0);
 }
 
-/// (a + bi) (c + di) = ac - bd + (ad + bc) i, for whatever is linear in both.
+/// (a + bi) (c + di) = ac - bd + (ad + bc) i, for any operation that is linear
+/// in both operands.
 ComplexSplitter::Parts ComplexSplitter::multiply(Operation *op) {
   auto [a, b] = parts.lookup(op->getOperand(0));
   auto [c, d] = parts.lookup(op->getOperand(1));
@@ -129,7 +130,8 @@ ComplexSplitter::getNumbers(Operation *constant) {
   return made;
 }
 
-/// The parts of the one result of an operation; none if it is to stay.
+/// Returns the parts of the result of an operation; nullopt if the operation
+/// must stay.
 std::optional<ComplexSplitter::Parts> ComplexSplitter::getParts(Operation *op) {
   StringRef name = op->getName().getStringRef();
   unsigned numOperands = op->getNumOperands();
@@ -177,7 +179,7 @@ std::optional<ComplexSplitter::Parts> ComplexSplitter::getParts(Operation *op) {
   return made;
 }
 
-/// Returns whether nothing needs the operation any more.
+/// Returns true if the operation is no longer needed.
 bool ComplexSplitter::split(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       op->getNumSuccessors() != 0 ||

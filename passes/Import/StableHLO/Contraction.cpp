@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Contractions: every one is a tp.einsum.
+// Contractions: each becomes a tp.einsum.
 
 #include "Conversion.h"
 
@@ -10,7 +10,7 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 namespace {
-/// Hands out letters, of which an equation has 52.
+/// Hands out letters; an equation can have 52.
 class Letters {
 public:
   char next() {
@@ -28,7 +28,7 @@ Results tp::stablehlo::emitEinsum(Conversion &c, Value lhs, Value rhs,
   Type element = c.outElement();
   auto widthOf = [](Type type) { return type.getIntOrFloatBitWidth(); };
   bool isBool = element.isInteger(1);
-  // Products of truth values are "and", their sums "or".
+  // Products of booleans are "and", their sums "or".
   Type compute = isBool ? Type(c.builder.getI32Type()) : element;
   Type left = typeOf(lhs).getElementType(),
        right = typeOf(rhs).getElementType();
@@ -88,7 +88,8 @@ static Results convertDotGeneral(Conversion &c) {
                     shape);
 }
 
-/// The last dimension of the left with the first of the right.
+/// Contracts the last dimension of the left operand with the first dimension of
+/// the right.
 static Results convertDot(Conversion &c) {
   int64_t lhsRank = c.inType(0).getRank(), rhsRank = c.inType(1).getRank();
   if (lhsRank < 1 || lhsRank > 2 || rhsRank < 1 || rhsRank > 2)
@@ -108,7 +109,7 @@ static Results convertDot(Conversion &c) {
                     shape);
 }
 
-/// `config` is an equation of letters with one or two operands.
+/// The attribute is an equation of letters with one or two operands.
 static Results convertEinsum(Conversion &c) {
   StringRef equation = c.getWord("einsum_config");
   if (equation.contains('.') || equation.contains(' '))

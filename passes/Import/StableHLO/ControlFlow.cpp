@@ -33,7 +33,7 @@ struct Counting {
 };
 } // namespace
 
-/// The value of a scalar integer constant.
+/// Returns the value of a scalar integer constant.
 static std::optional<int64_t> getConstant(Value value) {
   APInt number;
   if (!matchPattern(value, m_ConstantInt(&number)))
@@ -41,7 +41,8 @@ static std::optional<int64_t> getConstant(Value value) {
   return getInt64(number);
 }
 
-/// What is carried through the loop unchanged, from outside.
+/// Returns the value outside of the loop if the loop carries `value` unchanged,
+/// else `value` itself.
 static Value getOutside(Conversion &c, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner()->getParentOp() != c.op)
@@ -80,14 +81,15 @@ static std::optional<Counting> readCounting(Conversion &c) {
     return std::nullopt;
   std::optional<int64_t> begin = getConstant(c.op->getOperand(i)),
                          end = getConstant(getOutside(c, compare.getRhs()));
-  // The turns are counted in i32.
+  // Iterations are counted in i32.
   if (!begin || !end || *begin < 0 || *end - *begin > INT32_MAX)
     return std::nullopt;
   return Counting{i, *begin, std::max(*begin, *end)};
 }
 
-/// Takes what the loop carries unchanged from outside, and leaves the numbers
-/// of all else: scans carry everything that their body uses.
+/// Values that the loop carries unchanged are taken from outside instead.
+/// Returns the numbers of the other carried values. Scans carry every value
+/// that their body uses.
 static SmallVector<unsigned> freeInvariants(Conversion &c) {
   Block &condition = c.op->getRegion(0).front(),
         &body = c.op->getRegion(1).front();
@@ -109,8 +111,8 @@ static SmallVector<unsigned> freeInvariants(Conversion &c) {
   return carried;
 }
 
-/// The results of all that has been carried, as `loop` gives those of
-/// `carried`.
+/// Returns all results of the original loop, given a `loop` that returns only
+/// those in `carried`.
 static SmallVector<Value> getResults(Conversion &c, Operation *loop,
                                      ArrayRef<unsigned> carried) {
   SmallVector<Value> results(c.op->getOperands());
@@ -129,7 +131,7 @@ static Results convertCounting(Conversion &c, const Counting &counting) {
   Region &body = loop.getBody();
   body.takeBody(c.op->getRegion(1));
   makeYield(body);
-  // The number of the turn, from 0; the counter follows from it.
+  // The number of the iteration, from 0; the counter is computed from it.
   auto type = RankedTensorType::get({}, c.builder.getI32Type());
   Value turn = body.insertArgument(0u, type, loc);
   Value counter = body.getArgument(
@@ -203,7 +205,8 @@ static Results convertCase(Conversion &c) {
       c, llvm::to_vector(llvm::seq<unsigned>(0, c.op->getNumRegions())));
 }
 
-/// The branch taken when the condition holds is written first.
+/// Branch 0 is taken when the condition is false, but an if is written with the
+/// true branch first.
 static Results convertIf(Conversion &c) {
   if (!c.inType().getElementType().isInteger(1))
     return c.invalid() << " branches by an i1";

@@ -53,7 +53,8 @@ FailureOr<SmallVector<int64_t>> Fields::getList(StringRef name) const {
   if (auto flags = dyn_cast<DenseBoolArrayAttr>(attribute))
     return SmallVector<int64_t>(flags.asArrayRef());
   auto dense = dyn_cast<DenseIntElementsAttr>(attribute);
-  // A splat may be far longer than its text, and than a number of 64 bits.
+  // A splat may be far longer than its text, and may have more elements than 64
+  // bits can count.
   constexpr double kMaxLength = 1 << 22;
   if (!dense || dense.getElementType().getIntOrFloatBitWidth() > 64 ||
       getVolume(dense.getType().getShape()) > kMaxLength)

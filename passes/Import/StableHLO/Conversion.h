@@ -3,8 +3,9 @@
 
 /// \file One operation on its way to `tp`.
 ///
-/// A converter reads the operation through a Conversion, which checks what it
-/// hands out, writes what the operation means, and returns its results:
+/// A converter reads the operation through a Conversion, which checks
+/// everything that it returns, writes equivalent ops, and returns their
+/// results:
 ///
 ///     static Results convertIota(Conversion &c) {
 ///       FailureOr<int64_t> dim = c.getInteger("iota_dimension");
@@ -13,11 +14,12 @@
 ///       return c.one(c.emit.iota(*dim, c.outShape(), c.outElement()));
 ///     }
 ///
-/// Each is one line of a table, which also says how many operands, results and
-/// regions the operation has. Before a converter runs, these numbers have been
-/// checked, and that all types are tensors `tp` computes with; behind it, that
-/// the results have the operation's types and that what was built verifies. So
-/// a converter checks only what it would stumble over itself.
+/// Each converter has one line in a table, which also gives the numbers of
+/// operands, results and regions of the operation. Before a converter runs,
+/// these numbers have been checked, and that `tp` can compute with all types.
+/// After it has run, the result types are compared with the operation's, and
+/// the new ops are verified. So a converter only has to check what it relies on
+/// itself.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_CONVERSION_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_CONVERSION_H
@@ -31,19 +33,20 @@
 
 namespace tp::stablehlo {
 
-/// A number that fits into 64 bits, none else. That of an i0 is 0.
+/// Returns the number if it fits into 64 bits, else nullopt. The value of an i0
+/// is 0.
 std::optional<int64_t> getInt64(const llvm::APInt &number);
 
 using Sizes = llvm::ArrayRef<int64_t>;
 
-/// Whether a tensor of that type has no elements.
+/// Returns true if a tensor of that type has no elements.
 inline bool isEmpty(mlir::Type type) {
   return llvm::is_contained(mlir::cast<mlir::ShapedType>(type).getShape(), 0);
 }
 using Results = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 
-/// Named attributes, of an operation or of a structure in one. `where` names
-/// them in messages.
+/// Named attributes of an operation, or of a structure that is one of its
+/// attributes. Messages call them `where`.
 class Fields {
 public:
   Fields(mlir::Operation *op, mlir::DictionaryAttr fields,
@@ -51,21 +54,22 @@ public:
       : op(op), fields(fields), where(where) {}
   explicit Fields(mlir::Operation *op) : op(op) {}
 
-  /// An integer; `otherwise` if there is none.
+  /// Returns an integer; `otherwise` if the attribute is absent.
   mlir::FailureOr<int64_t>
   getInteger(llvm::StringRef name,
              std::optional<int64_t> otherwise = std::nullopt) const;
-  /// A list of integers; empty if there is none.
+  /// Returns a list of integers; empty if the attribute is absent.
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   getList(llvm::StringRef name) const;
-  /// A list of `count` integers, `otherwise` each if there is none.
+  /// Returns a list of `count` integers. If the attribute is absent, all are
+  /// `otherwise`.
   mlir::FailureOr<llvm::SmallVector<int64_t>>
   getList(llvm::StringRef name, size_t count,
           std::optional<int64_t> otherwise = std::nullopt) const;
-  /// Distinct dimensions of a tensor of `rank`.
+  /// Returns distinct dimensions of a tensor with rank `rank`.
   mlir::FailureOr<llvm::SmallVector<int64_t>> getDims(llvm::StringRef name,
                                                       int64_t rank) const;
-  /// An enumerator or string; empty if there is none.
+  /// Returns an enumerator or string; empty if the attribute is absent.
   llvm::StringRef getWord(llvm::StringRef name) const;
   bool getFlag(llvm::StringRef name) const;
   mlir::Attribute get(llvm::StringRef name) const;
@@ -98,15 +102,15 @@ public:
     return outType(i).getElementType();
   }
 
-  /// A structure such as `dot_dimension_numbers`.
+  /// Returns a structure such as `dot_dimension_numbers`.
   mlir::FailureOr<Fields> getStructure(llvm::StringRef name) const;
 
   Results one(mlir::Value value) const {
     return llvm::SmallVector<mlir::Value>{value};
   }
-  /// The error that the operation means something we cannot say.
+  /// Emits the error that `tp` cannot express the operation.
   mlir::InFlightDiagnostic unsupported() const;
-  /// The error that the operation is not as StableHLO has it.
+  /// Emits the error that the operation is not valid StableHLO.
   mlir::InFlightDiagnostic invalid() const;
 
   mlir::Operation *op;
@@ -115,49 +119,50 @@ public:
   const ForeignShardings &shardings;
 };
 
-/// Sizes and distances beyond which nothing is computed: the product of two is
-/// in range.
+/// Larger sizes and distances are refused; the product of two such numbers does
+/// not overflow.
 constexpr int64_t kLarge = int64_t(1) << 31;
 
 inline bool isLarge(int64_t n) { return n < -kLarge || n > kLarge; }
 
-/// Each element of `x` along `dim` as `spread` of them: itself at place `at`,
-/// and around it `value`.
+/// Replaces each element of `x` along `dim` by `spread` elements: itself at
+/// position `at`, and `value` around it.
 mlir::Value emitSpread(Conversion &c, mlir::Value x, mlir::Value value,
                        int64_t dim, int64_t spread, int64_t at);
 
-/// Elements of `value` between those of `x`, which are `spread` apart then
-/// along `dim`, and around them what is padding, as far as blocks stay what
-/// they are: little crosses their borders then. `low` and `high` are what is
-/// left to pad, or to cut where they are negative.
+/// Puts elements of `value` between the elements of `x` along `dim`, so that
+/// these are `spread` apart. Also adds padding, as far as blocks keep their
+/// size: then little crosses their borders. `low` and `high` become the padding
+/// that remains or, if negative, the elements to remove.
 mlir::Value emitInterior(Conversion &c, mlir::Value x, mlir::Value value,
                          int64_t dim, int64_t spread, int64_t &low,
                          int64_t &high);
 
-/// Elements from the last to the first along `dim`.
+/// Reverses the elements along `dim`.
 mlir::Value emitReverse(Conversion &c, mlir::Value x, int64_t dim);
 
-/// `lhs,rhs->result` in the element type of the operation: operands of two
-/// types meet in the result's.
+/// Computes `lhs,rhs->result` in the element type of the result; operands of
+/// two types are converted to it.
 Results emitEinsum(Conversion &c, mlir::Value lhs, mlir::Value rhs,
                    const std::string &equation, Sizes shape);
 
 using Converter = Results (*)(Conversion &);
 
-/// When the regions of an operation are converted.
+/// When the regions of an operation are converted, relative to the operation.
 enum class Regions : uint8_t {
-  Before, ///< The operation, which then sees ops of tp in them.
-  Never,  ///< It reads them as they are.
-  After   ///< They are those of what it has become.
+  Before, ///< Before the operation, which then sees tp ops.
+  Never,  ///< The converter reads them as they are.
+  After   ///< After it, as regions of its replacement.
 };
 
-/// How one operation is converted. -1 is any number.
+/// How one operation is converted. -1 stands for any number.
 struct Row {
   llvm::StringLiteral name;
   int numOperands, numResults, numRegions;
   Converter convert;
   Regions regions = Regions::Before;
-  /// What it carries of shardings is what it means, not its results'.
+  /// Its sharding attributes are what the operation means; they are not those
+  /// of its results.
   bool annotates = false;
 };
 
@@ -181,39 +186,41 @@ llvm::ArrayRef<Row> getManualRows();
 llvm::ArrayRef<Row> getExchangeRows();
 llvm::ArrayRef<Row> getPlaceRows();
 
-/// The `stablehlo.return` of a region of one block; null if there is none.
+/// Returns the `stablehlo.return` of a region with one block; null if there is
+/// none.
 mlir::Operation *getReturn(mlir::Region &region);
 
-/// What a region on scalars does, when it is one operation on its two
-/// arguments.
+/// The function of a region on scalars, if it is one operation on the region's
+/// two arguments.
 enum class Combiner : uint8_t { Add, Mul, Max, Min, And, Or, Second };
 std::optional<Combiner> getCombiner(mlir::Region &region);
-/// Whether `init` is a constant that changes nothing when combined.
+/// Returns true if `init` is a constant that changes nothing when combined.
 bool isIdentity(Combiner combiner, mlir::Value init);
-/// Such a constant of the type of `like`; null if there is none.
+/// Creates such a constant with the type of `like`; null if there is none.
 mlir::Value emitIdentity(Emitter &emit, Combiner combiner, mlir::Value like);
 
-/// The region of scalars, converted already, on every element of tensors of
-/// `shape`, one for each argument. Fails, with the reason emitted, if it is not
-/// element-wise.
+/// Applies a region on scalars, which has been converted already, to every
+/// element of `arguments`, tensors of `shape`. Fails, with the reason emitted,
+/// if the region is not element-wise.
 Results inlineElementwise(Conversion &c, mlir::Region &region,
                           mlir::ValueRange arguments, Sizes shape);
-/// The same for a region that makes one element of two: of each tensor of the
-/// first half of `pairs` and the one at its place in the second. Fails, too, if
-/// it gives anything else than one of each.
+/// The same for a region that combines two elements into one: each tensor in
+/// the first half of `pairs` with its counterpart in the second half. Also
+/// fails if the region does not return one element per pair.
 Results combineElementwise(Conversion &c, mlir::Region &region,
                            mlir::ValueRange pairs, Sizes shape);
 
-/// Values with the shardings that `attributes`, of the operation converted, say
-/// for them.
+/// Gives values the shardings in `attributes`, those of the converted
+/// operation.
 Results constrain(Conversion &c, mlir::ValueRange values,
                   mlir::DictionaryAttr attributes);
 
-/// What a manual region in another one gives if it computes no more than the
-/// place of the device along the other's axes: that is how JAX asks for it.
+/// Returns the results of a manual region inside another one, if it only
+/// computes the device's position along the axes of the other one: this is how
+/// JAX asks for it.
 std::optional<llvm::SmallVector<mlir::Value>> convertPlaces(Conversion &c);
 
-/// Replaces the region's `stablehlo.return` by `tp.yield`.
+/// Replaces the region's `stablehlo.return` by a `tp.yield`.
 void makeYield(mlir::Region &region);
 
 } // namespace tp::stablehlo

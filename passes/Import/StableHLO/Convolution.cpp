@@ -8,13 +8,13 @@
 //     y = tp.einsum "nANc,Ncm->nAm" windows, kernel
 //
 // The gradient of a kernel is a convolution whose own kernel is as long as the
-// input, and which has few results. There windows and their elements swap
+// input, and which has few results. There, windows and their elements swap
 // roles, so that the long dimension, which may be sharded, is that of windows.
 //
-// Where the input is spread, as in the gradient of strides, most products would
-// be with zeros. So results are computed by their phase: with a spread of 2,
-// even results see the input through every other element of the kernel, and odd
-// ones through the others.
+// If the input is spread (dilated), as in the gradient of strides, most
+// products would be with zeros. So results are computed by their phase: with a
+// spread of 2, even results combine the input with every other element of the
+// kernel, and odd results with the elements in between.
 
 #include "Conversion.h"
 
@@ -25,8 +25,8 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 namespace {
-/// Which dimension of a tensor is what: two named ones, and the spatial ones in
-/// their order.
+/// The roles of a tensor's dimensions: two named ones, and the spatial ones in
+/// order.
 struct Labels {
   int64_t first = -1, second = -1;
   SmallVector<int64_t> spatial;
@@ -38,7 +38,7 @@ struct Window {
   bool reversed;
   int64_t input, kernel, output;
 
-  /// Whether windows stand side by side: a patch is then a split dimension.
+  /// Returns true if windows are adjacent: then patches are a split dimension.
   bool isTiling() const {
     return stride == kernel && low == 0 && lhsDilation == 1 &&
            rhsDilation == 1 && !reversed && output * stride == input;
@@ -126,9 +126,9 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
 }
 
 namespace {
-/// Letters of equations: n batch, c input features, m output features, g
-/// groups, and for each spatial dimension one of results, one of the kernel and
-/// one of phases.
+/// Letters in equations: n is the batch, c input features, m output features, g
+/// groups. Each spatial dimension has a letter for results, one for the kernel
+/// and one for phases.
 class ConvolutionBuilder {
 public:
   ConvolutionBuilder(Conversion &c, const Labels &lhs, const Labels &rhs,
@@ -162,7 +162,7 @@ public:
         c, x, kernel, lhsTerm + "," + rhsTerm + "->" + resultTerm, shape);
     if (failed(product))
       return failure();
-    // Phases after the last result.
+    // There may be phases beyond the last result, which are removed.
     Value y = c.emit.reshape(product->front(), whole);
     if (y.getType() == c.outType())
       return c.one(y);
@@ -180,8 +180,8 @@ private:
         0, RankedTensorType::get({}, typeOf(x).getElementType()));
   }
 
-  /// Takes the spread out of a window: by phases, or by zeros in the input.
-  /// `whole` is the shape of the result with all phases.
+  /// Removes the spread of the input from a window: by phases, or by zeros in
+  /// the input. `whole` is the shape of the result with all phases.
   void removeSpread(unsigned i, SmallVectorImpl<int64_t> &whole) {
     Window &window = windows[i];
     size_t dim = lhsTerm.find(letterOf(i));
@@ -191,8 +191,9 @@ private:
       window.input = typeOf(x).getDimSize(dim);
       return;
     }
-    // Result q * spread + r is the sum over t of the input's element q + t -
-    // before and the kernel's (t - before) * spread + low - r.
+    // Result q * spread + r is the sum over t of the product of the input's
+    // element q + t - before and the kernel's element (t - before) * spread +
+    // low - r.
     int64_t before = llvm::divideFloorSigned(window.low, spread);
     int64_t skipped = spread - 1 + before * spread - window.low;
     int64_t count = llvm::divideCeil(window.kernel + skipped, spread);
@@ -208,7 +209,8 @@ private:
     window.output = results;
   }
 
-  /// The dimension of the operation's result that letter `at` is the first of.
+  /// Returns the dimension of the operation's result that begins with letter
+  /// `at`.
   size_t dimOfResult(size_t at) {
     auto isPhase = [&](char letter) {
       return StringRef("abdefhijkl").contains(letter);
@@ -216,8 +218,8 @@ private:
     return at - llvm::count_if(StringRef(resultTerm).take_front(at), isPhase);
   }
 
-  /// The kernel's elements after `skipped` zeros as `count` groups of `spread`,
-  /// each from its last one to its first.
+  /// Splits the kernel, after adding `skipped` zeros at its beginning, into
+  /// `count` groups of `spread` elements, and reverses each group.
   void splitKernel(unsigned i, int64_t skipped, int64_t count, int64_t spread) {
     size_t dim = rhsTerm.find(kernelLetterOf(i));
     kernel = c.emit.pad(kernel, dim, skipped, count * spread);
@@ -228,7 +230,7 @@ private:
     rhsTerm.insert(dim + 1, 1, phaseLetterOf(i));
   }
 
-  /// Every spatial dimension of the input as windows and their elements.
+  /// Writes every spatial dimension of the input as windows and their elements.
   void emitPatches() {
     SmallVector<int64_t> dims, low, strides, dilations, seen, split;
     std::string term;
@@ -271,8 +273,8 @@ private:
     lhsTerm = term;
   }
 
-  /// Splits what is grouped into [groups, rest]: `letter` of the input, and the
-  /// output features.
+  /// Splits grouped dimensions into [groups, rest]: the input's dimension
+  /// `letter`, and the output features.
   void splitGroups(char letter, int64_t groups) {
     auto split = [&](Value value, std::string &term, char of) {
       size_t dim = term.find(of);
@@ -294,7 +296,7 @@ private:
   SmallVector<Window> windows;
   Value x, kernel;
   std::string lhsTerm, rhsTerm, resultTerm;
-  SmallVector<int64_t> shape; ///< Of what the einsum computes.
+  SmallVector<int64_t> shape; ///< The einsum's result shape.
 };
 } // namespace
 

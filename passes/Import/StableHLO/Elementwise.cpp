@@ -24,7 +24,7 @@ template <typename OpT> static Results convertBinary(Conversion &c) {
   return c.one(c.emit.binary<OpT>(c.in(0), c.in(1)));
 }
 
-/// On truth values, sums and maxima are "or", products and minima "and".
+/// On booleans, sums and maxima are "or", products and minima "and".
 template <typename OpT, typename BoolOpT>
 static Results convertArithmetic(Conversion &c) {
   return isBool(c.in()) ? convertBinary<BoolOpT>(c) : convertBinary<OpT>(c);
@@ -43,8 +43,8 @@ static IntegerType getBitsType(Type element) {
                           element.getIntOrFloatBitWidth());
 }
 
-/// From wide elements to several narrow ones, or back, along a last dimension.
-/// The lowest bits come first.
+/// Reinterprets wide elements as several narrow ones, or back, along a last
+/// dimension. The lowest bits come first.
 static Results convertBitcastShape(Conversion &c) {
   unsigned from = c.inType().getElementTypeBitWidth();
   unsigned to = c.outType().getElementTypeBitWidth();
@@ -87,13 +87,13 @@ static Results convertBitcast(Conversion &c) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-/// Integers in the order in which IEEE 754 puts all floats: -NaN, -inf, .., -0,
-/// 0, .., inf, NaN.
+/// Returns integers in the order that IEEE 754 defines for all floats: -NaN,
+/// -inf, .., -0, 0, .., inf, NaN.
 static Value emitTotalOrder(Emitter &emit, Value x) {
   Type bits = getBitsType(elementOf(x));
   Value signedBits = emit.bitcast(x, bits);
   Value zero = emit.constant(0, signedBits);
-  // Below zero, all bits but the sign turn round.
+  // For negative numbers, all bits except the sign are inverted.
   unsigned width = bits.getIntOrFloatBitWidth();
   Value mask = emit.unary<NotOp>(emit.binary<ShiftLeftOp>(
       emit.constant(1, signedBits), emit.constant(width - 1, signedBits)));
@@ -139,7 +139,8 @@ static Results convertClamp(Conversion &c) {
   return c.one(c.emit.binary<MinOp>(c.emit.binary<MaxOp>(c.in(1), low), high));
 }
 
-/// Neither infinite nor NaN, which compares as nothing.
+/// True for numbers that are neither infinite nor NaN: comparing a NaN is
+/// always false.
 static Results convertIsFinite(Conversion &c) {
   if (!isa<FloatType>(elementOf(c.in())))
     return c.invalid() << " is for floats";
@@ -149,10 +150,10 @@ static Results convertIsFinite(Conversion &c) {
 }
 
 //===----------------------------------------------------------------------===//
-// Functions that are others in disguise
+// Functions computed from other functions
 //===----------------------------------------------------------------------===//
 
-/// To the nearest integer, ties away from zero.
+/// Rounds to the nearest integer, ties away from zero.
 static Results convertRoundAway(Conversion &c) {
   Value x = c.in();
   Value size = c.emit.unary<AbsOp>(x);
@@ -162,7 +163,7 @@ static Results convertRoundAway(Conversion &c) {
       c.emit.compare(ComparePredicate::GE, rest, c.emit.constant(0.5, x));
   Value rounded = c.emit.select(
       up, c.emit.binary<AddOp>(whole, c.emit.constant(1, x)), whole);
-  // A negative zero stays one; so do NaN and infinities.
+  // A negative zero stays negative; NaN and infinities stay what they are.
   Value negative =
       c.emit.compare(ComparePredicate::LT, x, c.emit.constant(0, x));
   Value result = c.emit.select(negative, c.emit.unary<NegOp>(rounded), rounded);
@@ -170,8 +171,9 @@ static Results convertRoundAway(Conversion &c) {
   return c.one(c.emit.select(isZero, x, result));
 }
 
-/// Rounds to `exponent` and `mantissa` bits as XLA does: to the nearest, ties
-/// to even; what is too large becomes infinite, what would be a denormal zero.
+/// Rounds to `exponent` and `mantissa` bits as XLA does: to nearest, ties to
+/// even. Numbers that are too large become infinite, and those that would be
+/// denormal become zero.
 static Value roundBits(Emitter &emit, Value x, int64_t exponent,
                        int64_t mantissa) {
   auto own = cast<FloatType>(typeOf(x).getElementType());
@@ -186,7 +188,7 @@ static Value roundBits(Emitter &emit, Value x, int64_t exponent,
     return emit.binary<ShiftRightLogicalOp>(b, number(n));
   };
   if (int64_t dropped = ownMantissa - mantissa; dropped > 0) {
-    // Half of the last bit that stays, less one where that bit is zero.
+    // Adds half of the last bit that stays, minus one if that bit is zero.
     Value last = emit.binary<AndOp>(right(bits, dropped), number(1));
     Value bias =
         emit.binary<AddOp>(last, number((int64_t(1) << (dropped - 1)) - 1));
@@ -222,12 +224,13 @@ static Results convertReducePrecision(Conversion &c) {
   if (!own.isF32() && !own.isF64() && !own.isF16() && !own.isBF16())
     return c.unsupported() << " of " << own
                            << ": only f64, f32, f16 and bf16 are rounded";
-  // The exponent of a type is what sign and mantissa leave.
+  // The exponent has the bits that sign and mantissa leave.
   int64_t ownMantissa = own.getFPMantissaWidth() - 1,
           ownExponent = own.getWidth() - 1 - ownMantissa;
   if (*mantissa >= ownMantissa && *exponent >= ownExponent)
     return c.one(c.in());
-  // The compiler may well see through a conversion there and back.
+  // A conversion to bf16 and back, which the compiler may well be able to
+  // optimise.
   if (own.isF32() && *exponent == 8 && *mantissa == 7)
     return c.one(
         c.emit.convert(c.emit.convert(c.in(), c.builder.getBF16Type()), own));
@@ -243,7 +246,8 @@ static Results convertSquare(Conversion &c) {
   return c.one(c.emit.binary<MulOp>(c.in(), c.in()));
 }
 
-/// Far out, e^x / 2 computed as e^(x/2) / 2 * e^(x/2) does not overflow early.
+/// For large x, computing e^x / 2 as e^(x/2) / 2 * e^(x/2) avoids early
+/// overflow.
 static Results convertHyperbolic(Conversion &c, bool isSine) {
   Value x = c.emit.widen(c.in());
   Value half = c.emit.constant(0.5, x);
@@ -274,7 +278,7 @@ static Results convertAtan(Conversion &c) {
   return c.one(c.emit.binary<Atan2Op>(c.in(), c.emit.constant(1, c.in())));
 }
 
-/// sqrt((1 - x) (1 + x)), the other leg.
+/// Returns sqrt((1 - x) (1 + x)), the other leg of the triangle.
 static Value emitLeg(Emitter &emit, Value x) {
   Value one = emit.constant(1, x);
   return emit.unary<SqrtOp>(emit.binary<MulOp>(emit.binary<SubOp>(one, x),
@@ -287,7 +291,7 @@ static Results convertAcos(Conversion &c) {
   return c.one(c.emit.binary<Atan2Op>(emitLeg(c.emit, c.in()), c.in()));
 }
 
-/// Truth of `x == value` on the size of x.
+/// Compares x, or with `anySign` its absolute value, with `value`.
 static Results convertIsInfinite(Conversion &c, bool anySign, double value) {
   if (!isa<FloatType>(elementOf(c.in())))
     return c.invalid() << " is for floats";
@@ -306,7 +310,7 @@ static Results convertIsNegInf(Conversion &c) {
   return convertIsInfinite(c, false, -HUGE_VAL);
 }
 
-/// Calls a scalar region on the elements of tensors.
+/// Applies a scalar region to the elements of tensors.
 static Results convertMap(Conversion &c) {
   Operation *end = getReturn(c.op->getRegion(0));
   if (!end || end->getNumOperands() != 1)

@@ -1,13 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What devices exchange in regions written for one of them.
+// Collectives in regions that are written for one device.
 //
-// A tensor there is what one device holds, and nothing says of what. A
-// collective sees it as a part of the tensor that the group's parts make, one
-// behind the other: `all_gather` along dimension 0 over the axis "x" goes from
-// `[{"x"}, {}]` to `[{}, {}]`, and what devices that differ in other axes hold
-// is none of its business.
+// There, a tensor is what one device holds, and nothing says what it is a part
+// of. A collective takes it as a part of the tensor that the group's parts make
+// when joined: `all_gather` along dimension 0 over the axis "x" goes from
+// `[{"x"}, {}]` to `[{}, {}]`. It does not matter to the collective what
+// devices hold that differ in other axes.
 
 #include "Exchanges.h"
 #include "Groups.h"
@@ -52,8 +52,8 @@ bool tp::stablehlo::isManual(Conversion &c, ArrayRef<AxisRef> axes) {
   });
 }
 
-/// The operation's groups. Where devices stand in them does not matter to a
-/// reduction that is not `ordered`.
+/// Reads the operation's groups. A reduction that is not `ordered` does not
+/// depend on the order of devices in a group.
 static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
   FailureOr<spmd::MeshOp> op = getMesh(c);
   if (failed(op))
@@ -76,7 +76,8 @@ static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-/// Where a group's axes cut a tensor: at a dimension, or nowhere.
+/// Returns the sharding of a tensor that a group's axes shard in one dimension,
+/// or not at all.
 static TensorSharding cutAt(const Group &group, int64_t rank,
                             std::optional<int64_t> dim) {
   TensorSharding sharding = TensorSharding::replicate(rank);
@@ -85,7 +86,7 @@ static TensorSharding cutAt(const Group &group, int64_t rank,
   return sharding;
 }
 
-/// The collective that leads `x` from one sharding to the other.
+/// Creates the collective that takes `x` from one sharding to the other.
 static FailureOr<Value> emitCollective(Conversion &c, CollectiveKind kind,
                                        Value x, const Group &group,
                                        const TensorSharding &from,
@@ -109,8 +110,8 @@ static FailureOr<Value> emitCollective(Conversion &c, CollectiveKind kind,
                                 Emitter::withShape(x, shape));
 }
 
-/// How the region combines; sums, maxima and minima are what devices can do.
-/// Booleans do it as bytes.
+/// Returns how the region combines, and if it does so on booleans as bytes.
+/// Devices can compute sums, maxima and minima.
 static FailureOr<std::pair<ReduceKind, bool>> readKind(Conversion &c) {
   std::optional<Combiner> combiner = getCombiner(c.op->getRegion(0));
   bool isBool = c.inType().getElementType().isInteger(1);
@@ -128,7 +129,8 @@ static FailureOr<std::pair<ReduceKind, bool>> readKind(Conversion &c) {
          << " that neither adds nor takes the greater or lesser";
 }
 
-/// Combines what the group's devices hold; along `dim`, each keeps its part.
+/// Combines the tensors of the group's devices; with `dim`, each device keeps
+/// its part along that dimension.
 static FailureOr<Value> emitReduced(Conversion &c, Value x, const Group &group,
                                     std::optional<int64_t> dim) {
   auto kind = readKind(c);
@@ -149,7 +151,7 @@ static FailureOr<Value> emitReduced(Conversion &c, Value x, const Group &group,
   return c.emit.convert(*reduced, element);
 }
 
-/// The parts of all devices of the group, one behind the other along `dim`.
+/// Joins the parts of all devices of the group along `dim`.
 static FailureOr<Value> emitGathered(Conversion &c, Value x, const Group &group,
                                      int64_t dim) {
   int64_t rank = typeOf(x).getRank();
@@ -158,7 +160,7 @@ static FailureOr<Value> emitGathered(Conversion &c, Value x, const Group &group,
                         cutAt(group, rank, std::nullopt));
 }
 
-/// What `emit` makes of each operand.
+/// Applies `emit` to each operand.
 static Results forEachOperand(Conversion &c,
                               function_ref<FailureOr<Value>(Value)> emit) {
   if (c.op->getNumOperands() != c.op->getNumResults() ||
@@ -174,7 +176,8 @@ static Results forEachOperand(Conversion &c,
   return results;
 }
 
-/// The dimension called `name`, which all operands have and `divides` divides.
+/// Reads the dimension called `name`. All operands must have it, with a size
+/// that `divides` divides.
 static FailureOr<int64_t> readDim(Conversion &c, StringRef name,
                                   int64_t divides = 1) {
   FailureOr<int64_t> dim = c.getInteger(name);
@@ -236,8 +239,8 @@ static Results convertAllToAll(Conversion &c) {
                        << " devices";
   return forEachOperand(c, [&](Value x) -> FailureOr<Value> {
     SmallVector<int64_t> shape(typeOf(x).getShape());
-    // The devices' operands in front of one another: the group cuts their
-    // number, then the pieces'.
+    // The devices' operands are stacked along a new first dimension. The group
+    // first shards that dimension, then the dimension of pieces.
     SmallVector<int64_t> pieces(shape);
     pieces[*split] /= size;
     pieces.insert(pieces.begin() + *split, size);
@@ -250,7 +253,7 @@ static Results convertAllToAll(Conversion &c) {
       return failure();
     if (size == 1)
       return x;
-    // From [device, .., 1, piece, ..] to the devices' pieces along `concat`.
+    // [device, .., 1, piece, ..] becomes the devices' pieces along `concat`.
     shape[*split] /= size;
     SmallVector<int64_t> received(shape);
     received.insert(received.begin(), size);
@@ -272,8 +275,9 @@ static Results convertAllToAll(Conversion &c) {
 // Permutations
 //===----------------------------------------------------------------------===//
 
-/// The buffers of all in the region's groups, of which each takes the one it
-/// wants; zeros if none. `sources` are places.
+/// Gathers the buffers of all devices in the region's groups; each device takes
+/// the one it wants, or zeros if there is none. `sources` are positions in the
+/// mesh.
 static Results emitTaken(Conversion &c, spmd::MeshOp op,
                          ArrayRef<int32_t> sources) {
   Mesh mesh = op.toMesh();
@@ -301,11 +305,13 @@ static Results emitTaken(Conversion &c, spmd::MeshOp op,
   return c.one(c.emit.gather(*all, emitLookup(c, group, *own), 0, 0));
 }
 
-/// Along which axes, and how far, all that is sent goes around; `sources` are
-/// places, -1 for devices that get nothing.
+/// If every buffer is sent equally far around some axes, returns these axes and
+/// the distance. `sources` are positions in the mesh, -1 for devices that
+/// receive nothing.
 static std::optional<std::pair<AxisList, int64_t>>
 findShift(const Mesh &mesh, ArrayRef<int32_t> sources) {
-  // Neighbouring axes count together, the last one fastest; as few as will do.
+  // Tries adjacent axes together, the last one varying fastest; fewest axes
+  // first.
   unsigned count = mesh.axes.size();
   for (unsigned length = 1; length <= count; ++length)
     for (unsigned first = 0; first + length <= count; ++first) {
@@ -325,7 +331,7 @@ findShift(const Mesh &mesh, ArrayRef<int32_t> sources) {
                        size;
         by = by.value_or(step);
         fits = step == *by;
-        // In all other axes they stand at one place.
+        // In all other axes, sender and receiver must have the same position.
         for (unsigned i = 0; fits && i < mesh.axes.size(); ++i)
           fits = (i >= first && i <= last) ||
                  getPosition(mesh, AxisRef::full(mesh, i), to) ==
@@ -355,11 +361,11 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
         spmd::toAttr(c.op->getContext(), mesh, axes), step, mode);
   };
   if (wraps || !(fillsUp || fillsDown)) {
-    // As short a way around as there is.
+    // Takes the shorter way around.
     Value moved = shift(2 * by > size ? by - size : by, "wrap");
     if (wraps)
       return c.one(moved);
-    // Those whom nobody sends anything have zeros.
+    // Devices that receive nothing get zeros.
     SmallVector<int32_t> receives;
     for (int32_t source : sources)
       receives.push_back(source >= 0);
@@ -375,8 +381,8 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
   return c.one(fillsUp ? shift(by, "fill") : shift(by - size, "fill"));
 }
 
-/// The axes of the mesh in the order in which they have to be named for
-/// `sources` to be devices that change their places along them.
+/// Returns the axes of the mesh in an order in which `sources` become devices
+/// that change places along them.
 static std::optional<AxisList> findOrder(const Mesh &mesh,
                                          ArrayRef<int32_t> sources) {
   constexpr unsigned kMaxAxes = 6;

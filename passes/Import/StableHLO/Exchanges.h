@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The devices of regions written for one of them, and their places.
+/// \file The devices of regions that are written for one device, and their
+/// positions.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_EXCHANGES_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_EXCHANGES_H
@@ -12,7 +13,7 @@
 
 namespace tp::stablehlo {
 
-/// The devices of a mesh that exchange something: all that differ in `axes`.
+/// Devices of a mesh that exchange data: all that differ only in `axes`.
 struct Group {
   spmd::MeshOp mesh;
   AxisList axes;
@@ -20,21 +21,22 @@ struct Group {
   int64_t getSize() const { return tp::getSize(axes); }
 };
 
-/// The mesh of the region around the operation, if devices can be listed.
+/// Returns the mesh of the region around the operation, if it is small enough
+/// to list its devices.
 mlir::FailureOr<spmd::MeshOp> getMesh(Conversion &c);
 
-/// All devices of the mesh.
+/// Returns the group of all devices of the mesh.
 Group getEverybody(spmd::MeshOp mesh);
 
-/// Whether the regions around speak for each place along `axes`.
+/// Returns true if the surrounding regions are manual along all of `axes`.
 bool isManual(Conversion &c, llvm::ArrayRef<AxisRef> axes);
 
-/// What `table` has for each place along `axes`.
+/// Looks up the device's position along the group's axes in `table`.
 mlir::Value emitLookup(Conversion &c, const Group &group,
                        llvm::ArrayRef<int32_t> table);
 
-/// `table`, by place in the mesh, by place along `axes`; none if it differs
-/// along others.
+/// Turns a `table` by position in the mesh into one by position along `axes`;
+/// nullopt if it also depends on other axes.
 std::optional<std::vector<int32_t>> condense(const Mesh &mesh,
                                              llvm::ArrayRef<AxisRef> axes,
                                              llvm::ArrayRef<int32_t> table);

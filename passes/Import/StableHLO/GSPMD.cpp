@@ -30,12 +30,12 @@ std::optional<int64_t> stablehlo::getNumDevices(ArrayRef<int64_t> sizes) {
 // Digits
 //===----------------------------------------------------------------------===//
 
-/// The digits of one dimension, whose elements stand at `step` from one
-/// another.
+/// Returns the digits of one dimension, whose elements are `step` apart in
+/// `numbers`.
 static std::optional<SmallVector<Digit>>
 findDimDigits(ArrayRef<int64_t> numbers, int64_t size, int64_t step) {
   SmallVector<Digit> digits;
-  // What is left has `size` elements, each `step` apart.
+  // At this point `size` elements are left, each `step` apart.
   while (size > 1) {
     int64_t stride = numbers[step] - numbers[0];
     int64_t run = 2;
@@ -52,7 +52,7 @@ findDimDigits(ArrayRef<int64_t> numbers, int64_t size, int64_t step) {
 
 std::optional<SmallVector<SmallVector<Digit>>>
 stablehlo::findDigits(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
-  // Sums of what is no device's number could overflow.
+  // Numbers that are not device numbers could make the sums overflow.
   if (llvm::any_of(numbers, [](int64_t number) {
         return number < 0 || number >= kMaxDevices;
       }))
@@ -66,7 +66,7 @@ stablehlo::findDigits(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
       return std::nullopt;
     digits = *found;
   }
-  // Every element is what its digits say.
+  // Every element must be the sum that its digits give.
   for (auto [offset, number] : llvm::enumerate(numbers)) {
     int64_t sum = numbers[0], rest = offset;
     for (const SmallVector<Digit> &digits : llvm::reverse(dims))
@@ -137,7 +137,7 @@ private:
     skipSpace();
     return rest.consume_front(token);
   }
-  /// Lists of more than five have comments: `/*index=5*/`.
+  /// Lists of more than five elements have comments: `/*index=5*/`.
   void skipSpace() {
     rest = rest.ltrim();
     while (rest.starts_with("/*") && rest.drop_front(2).contains("*/"))
@@ -155,7 +155,7 @@ private:
     return end.empty() || consume(end);
   }
 
-  /// What stands behind `{`, up to `}`.
+  /// Reads the text between `{` and `}`.
   std::optional<TileSharding> readOne() {
     TileSharding sharding;
     int64_t device;
@@ -217,7 +217,7 @@ private:
     return true;
   }
 
-  /// `[2,4]T(1,0)` behind `<=[`: devices in row-major order of these
+  /// Reads `[2,4]T(1,0)` after `<=[`: devices in row-major order of these
   /// dimensions, permuted.
   bool readIota(Numbers &devices, int64_t count) {
     Numbers shape, permutation;

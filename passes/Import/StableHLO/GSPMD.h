@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Shardings of GSPMD as strings, and the mesh behind them.
+/// \file Shardings of GSPMD as strings, and the mesh that they imply.
 ///
 /// Before Shardy, XLA's shardings (GSPMD, arXiv:2105.04663) did not name mesh
 /// axes: a string says how many tiles each dimension has, and which device
@@ -9,15 +9,16 @@
 ///
 ///     {devices=[4,1,2]<=[8] last_tile_dim_replicate}
 ///
-/// cuts the first of two dimensions in four; tile number i, counted row-major
+/// splits the first of two dimensions in four; tile number i, counted row-major
 /// over [4, 1, 2], belongs to device i, and the tiles of the last dimension are
 /// copies. `<=[2,4]T(1,0)` counts devices in another order, and `0,2,1,3` lists
 /// them.
 ///
-/// Read as numbers, devices have digits: a dimension of four tiles at stride 2
-/// is a digit of size 4 and stride 2. Digits of all strings of a module cut the
-/// devices' number into the axes of a mesh: with the strides 1, 2 and 8 above,
-/// `["_axis_0"=4, "_axis_1"=2]`, and the sharding is `[{"_axis_0"}, {}]`.
+/// Device numbers are read as digits: a dimension of four tiles at stride 2 is
+/// a digit of size 4 and stride 2. The digits of all strings in a module split
+/// the device number into the axes of a mesh: with the strides 1, 2 and 8
+/// above, `["_axis_0"=4, "_axis_1"=2]`, and the sharding is `[{"_axis_0"},
+/// {}]`.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_GSPMD_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_GSPMD_H
@@ -32,10 +33,11 @@
 
 namespace tp::stablehlo {
 
-/// The product of sizes, none if one is below 1 or it is above `kMaxDevices`.
+/// Returns the product of sizes; nullopt if a size is below 1 or the product is
+/// above `kMaxDevices`.
 std::optional<int64_t> getNumDevices(llvm::ArrayRef<int64_t> sizes);
 
-/// What a dimension of tiles behind those of the tensor is.
+/// The meaning of a dimension of tiles that follows those of the tensor.
 enum class Subgroup : uint8_t { Replicated, Manual, Unreduced };
 
 /// A part of a device's number.
@@ -56,29 +58,31 @@ struct TileSharding {
     Tiled
   };
   Kind kind = Unknown;
-  /// For each dimension of tiles its digits, major first. The last ones, as
-  /// many as there are subgroups, are no dimensions of the tensor.
+  /// The digits of each dimension of tiles, major first. The last dimensions,
+  /// one for each subgroup, are not dimensions of the tensor.
   llvm::SmallVector<llvm::SmallVector<Digit>> dims;
   llvm::SmallVector<Subgroup> subgroups;
   int64_t numDevices = 1;
 };
 
-/// Reads `{..}`, or `{{..}, {..}}` for several values. None if the text has
-/// another form, or if the devices of a dimension are in no regular order.
+/// Reads `{..}`, or `{{..}, {..}}` for several values. Returns nullopt if the
+/// text has another form, or if the devices of a dimension are in no regular
+/// order.
 std::optional<llvm::SmallVector<TileSharding>>
 parseTileShardings(llvm::StringRef text);
 
-/// The digits that `numbers`, row-major in `shape`, have in each dimension: the
-/// element at an index is the sum of the index's digits times their strides.
-/// None if there are none.
+/// Returns the digits that `numbers`, row-major in `shape`, have in each
+/// dimension: the element at an index is the sum of the index's digits times
+/// their strides. Returns nullopt if there are no such digits.
 std::optional<llvm::SmallVector<llvm::SmallVector<Digit>>>
 findDigits(llvm::ArrayRef<int64_t> numbers, llvm::ArrayRef<int64_t> shape);
 
-/// The axes that digits cut devices' numbers into.
+/// The axes that digits split device numbers into.
 class AxisFactors {
 public:
   void add(const Digit &digit);
-  /// Sizes of the axes, major first; none if digits overlap in part.
+  /// Returns the sizes of the axes, major first; nullopt if digits overlap in
+  /// part.
   std::optional<llvm::SmallVector<int64_t>> getSizes() const;
 
 private:

@@ -48,11 +48,11 @@ static InFlightDiagnostic irregular(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is written
+// The written form
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What an operation numbers.
+/// What the numbers in an operation stand for.
 enum class Numbering { Devices, Replicas, ReplicasWithPartitions, Partitions };
 } // namespace
 
@@ -73,7 +73,7 @@ static Numbering getNumbering(Operation *op) {
                       : Numbering::ReplicasWithPartitions;
 }
 
-/// `{{0,2},{1,3}}`: the numbers, and how many a group has.
+/// Reads `{{0,2},{1,3}}`: the numbers, and the size of a group.
 static std::optional<DeviceGroups> parseLists(StringRef text) {
   DeviceGroups groups{{}, 0};
   text = text.trim();
@@ -96,7 +96,8 @@ static std::optional<DeviceGroups> parseLists(StringRef text) {
   return groups;
 }
 
-/// The text of XLA: lists, or `[2,4]<=[8]T(..)` as tiles of a sharding have it.
+/// Reads the text that XLA writes: lists, or `[2,4]<=[8]T(..)` as in the tiles
+/// of a sharding.
 static std::optional<DeviceGroups> parseText(StringRef text) {
   if (auto groups = parseLists(text))
     return groups;
@@ -104,7 +105,7 @@ static std::optional<DeviceGroups> parseText(StringRef text) {
   if (!tiles || tiles->size() != 1 || tiles->front().dims.size() != 2)
     return std::nullopt;
   DeviceGroups groups;
-  // What the digits say, row-major.
+  // Computes the device numbers that the digits stand for, row-major.
   groups.devices = {0};
   for (auto [dim, digits] : llvm::enumerate(tiles->front().dims))
     for (const Digit &digit : digits) {
@@ -118,7 +119,7 @@ static std::optional<DeviceGroups> parseText(StringRef text) {
   return groups;
 }
 
-/// The groups along axes of a mesh, which is named or written out.
+/// Reads groups along axes of a mesh, which is named or written out.
 static std::optional<DeviceGroups> readMeshAxes(Operation *op,
                                                 DictionaryAttr fields) {
   Attribute where = fields.get("mesh");
@@ -189,7 +190,7 @@ static LogicalResult refuseDevice(Operation *op, int64_t device) {
                      << ", which there is not, or twice";
 }
 
-/// Whatever numbers count, none is beyond the devices.
+/// Whatever the numbers stand for, none may exceed the number of devices.
 static LogicalResult checkNumbers(Operation *op, ArrayRef<int64_t> numbers,
                                   int64_t devices) {
   for (int64_t number : numbers)
@@ -198,7 +199,7 @@ static LogicalResult checkNumbers(Operation *op, ArrayRef<int64_t> numbers,
   return success();
 }
 
-/// Lists of numbers as lists of devices.
+/// Turns groups of numbers into groups of devices.
 static DeviceGroups toDevices(const DeviceGroups &written, Numbering numbering,
                               const Processes &processes) {
   auto [replicas, partitions] = processes;
@@ -249,7 +250,7 @@ FailureOr<DeviceGroups> stablehlo::readGroups(Operation *op, int64_t devices) {
   if (!groups)
     return invalid(op) << " has `replica_groups` that cannot be read";
   if (groups->devices.empty()) {
-    // No list means all there are.
+    // An empty list stands for one group of all.
     groups->size = numbering == Numbering::Devices      ? devices
                    : numbering == Numbering::Partitions ? processes.partitions
                                                         : processes.replicas;
@@ -286,7 +287,8 @@ FailureOr<SmallVector<int64_t>> stablehlo::readPairs(Operation *op,
       Processes::read(op->getParentOfType<ModuleOp>()).on(devices);
   Numbers pairs = *list;
   if (processes.replicas > 1 && processes.partitions > 1) {
-    // A pair of replicas, or of partitions, is one for each of the others.
+    // A pair of replicas stands for one pair in each partition, and a pair of
+    // partitions for one in each replica.
     bool ofPartitions = getNumbering(op) == Numbering::Partitions;
     int64_t others = ofPartitions ? processes.replicas : processes.partitions;
     pairs.clear();
@@ -351,7 +353,7 @@ std::optional<AxisList> stablehlo::findAxes(DeviceGroups groups,
       findDigits(groups.devices,
                  {int64_t(groups.devices.size()) / groups.size, groups.size});
   if (!digits) {
-    // Groups may stand in any order: sorted by their first member.
+    // Groups may be in any order: sort them by their first member.
     std::vector<Numbers> sorted;
     ArrayRef<int64_t> rest = groups.devices;
     for (; !rest.empty(); rest = rest.drop_front(groups.size))

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Who exchanges with whom, as StableHLO writes it.
+/// \file Reads which devices exchange data, as StableHLO writes it.
 ///
 /// A StableHLO program runs on replicas times partitions, its processes; a
 /// device is the process of number `replica * partitions + partition`. The
@@ -19,8 +19,8 @@
 /// | yes | no | replicas, each with all its partitions; for all_to_all and collective_permute, partitions |
 /// | no | | replicas, each partition by itself |
 ///
-/// With one replica, which is how programs are written today, numbers that are
-/// no replicas are devices whatever is said of channels.
+/// With one replica, as in most programs today, numbers that are not valid
+/// replicas are taken as devices, whatever the channel is.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_GROUPS_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_GROUPS_H
@@ -31,46 +31,49 @@
 
 namespace tp::stablehlo {
 
-/// How many processes a module says that it is for.
+/// The numbers of processes that a module is written for.
 struct Processes {
   int64_t replicas = 1, partitions = 1;
 
-  /// What the module's attributes say; one of each by default.
+  /// Reads the numbers from the module's attributes; both are 1 by default.
   static Processes read(mlir::ModuleOp module);
-  /// The same replicas on `devices`, if they divide them.
+  /// The same number of replicas on `devices` devices, if it divides them.
   Processes on(int64_t devices) const;
   int64_t getNumDevices() const { return replicas * partitions; }
 };
 
-/// Groups of one size, in which each of `devices` stands once.
+/// Groups of one size, in which each of `devices` occurs once.
 struct DeviceGroups {
   llvm::SmallVector<int64_t> devices; ///< Group after group.
   int64_t size = 1;                   ///< Of each group.
 };
 
-/// Whether `op` exchanges something with other devices, or asks which of them
-/// it is on.
+/// Returns true if `op` exchanges data with other devices, or asks which of
+/// them it runs on.
 bool isExchange(mlir::Operation *op);
 
-/// The groups of an exchange among `devices`; emits what is wrong.
+/// Returns the groups of an exchange among `devices` devices; failure after an
+/// error.
 mlir::FailureOr<DeviceGroups> readGroups(mlir::Operation *op, int64_t devices);
 
-/// The pairs of a collective_permute, sources and targets in turn, as devices.
+/// Returns the pairs of a collective_permute as devices, alternating sources
+/// and targets.
 mlir::FailureOr<llvm::SmallVector<int64_t>> readPairs(mlir::Operation *op,
                                                       int64_t devices);
 
-/// The axes of `mesh` along which all groups stand, in the groups' order; none
-/// if they do not follow axes. `groups` are of all devices of the mesh; where
-/// devices stand in them does not matter unless they are `ordered`.
+/// Returns the axes of `mesh` along which all groups are formed, in the groups'
+/// order; nullopt if groups do not follow axes. `groups` must contain all
+/// devices of the mesh. The order of devices in a group matters only if they
+/// are `ordered`.
 std::optional<AxisList> findAxes(DeviceGroups groups, const Mesh &mesh,
                                  bool ordered = true);
 
-/// A digit of places as axes or parts of them, major first; none if the mesh
-/// has none for it. On ["x"=2, "y"=4], size 4 at stride 2 is "x" and the upper
-/// half of "y".
+/// Returns the axes, or parts of axes, that a digit of positions stands for,
+/// major first; nullopt if there are none. On ["x"=2, "y"=4], size 4 at stride
+/// 2 is "x" and the upper half of "y".
 std::optional<AxisList> toAxes(const Digit &digit, const Mesh &mesh);
 
-/// The place in the mesh of each device, by number.
+/// Returns the position in the mesh of each device, by device number.
 llvm::SmallVector<int64_t> getPlaces(const Mesh &mesh);
 
 } // namespace tp::stablehlo

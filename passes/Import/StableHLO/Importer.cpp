@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The module as a whole: which operation goes to which converter.
+// Imports a whole module: decides which converter each operation goes to.
 
 #include "Complex.h"
 #include "Conversion.h"
@@ -40,13 +40,14 @@ bool tp::hasStableHLO(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// The end of a region, which is for the operation that has the region.
+/// The terminator of a region; it is handled together with the op that owns the
+/// region.
 static bool isReturn(Operation *op) {
   StringRef name = op->getName().getStringRef();
   return name == "stablehlo.return" || name == "sdy.return";
 }
 
-/// What operations of any dialect carry for XLA alone.
+/// Removes attributes of operations of any dialect that only XLA reads.
 static void dropForeignAttributes(Operation *op) {
   SmallVector<StringAttr> names;
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
@@ -61,7 +62,7 @@ static void dropForeignAttributes(Operation *op) {
 
 namespace {
 
-/// Remembers what a converter has built, to verify it.
+/// Records the ops that a converter builds, to verify them.
 class Recorder : public OpBuilder::Listener {
 public:
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
@@ -100,20 +101,21 @@ private:
   OpBuilder builder;
   const ForeignShardings &shardings;
   llvm::StringMap<const Row *> table;
-  Unused unused; ///< Of its operations, those that are not yet converted.
-  llvm::DenseSet<Operation *> rest; ///< What stays of these as it is.
+  Unused unused;                    ///< Only operations not yet converted.
+  llvm::DenseSet<Operation *> rest; ///< Unused ones that stay as they are.
 };
 
 } // namespace
 
-/// Whether it orders effects, as those of jax.debug.print(.., ordered=True).
+/// Returns true if values of the type only order effects, as in
+/// jax.debug.print(.., ordered=True).
 static bool isToken(Type type) {
   auto opaque = dyn_cast<OpaqueType>(type);
   return opaque && opaque.getDialectNamespace() == "stablehlo" &&
          opaque.getTypeData() == "token";
 }
 
-/// Why a type is not one that tp computes with.
+/// Emits an error that says why tp cannot compute with a type.
 static LogicalResult checkType(Operation *op, Type type) {
   if (isSupportedTensor(type))
     return success();
@@ -146,7 +148,7 @@ LogicalResult Importer::checkTypes(Operation *op) {
   return success();
 }
 
-/// Operations that no table has, and that have no meaning but their results.
+/// Operations that no table has, and that only compute their results.
 static constexpr llvm::StringLiteral kUnsupported[] = {
     "stablehlo.after_all",
     "stablehlo.cholesky",
@@ -167,8 +169,8 @@ static constexpr llvm::StringLiteral kUnsupported[] = {
     "stablehlo.uniform_quantize",
 };
 
-/// Whether `op` has no meaning but its results, but for its regions. What is
-/// not known here may have more.
+/// Returns true if `op`, its regions aside, only computes its results. Unknown
+/// operations may do more.
 bool Importer::computes(Operation *op) const {
   StringRef name = op->getName().getStringRef();
   if (llvm::is_contained(kUnsupported, name))
@@ -203,8 +205,8 @@ static bool isUnsupported(Diagnostic &error) {
          code == ErrorCode::ComplexNumbers || code == ErrorCode::DynamicShape;
 }
 
-/// What is wrong is an error also where nobody uses it, what is not supported
-/// is not.
+/// An invalid operation is an error even if its results are not used; an
+/// unsupported one is not.
 LogicalResult Importer::convertUnused(Operation *op) {
   MLIRContext *context = op->getContext();
   bool stays = isa<FunctionOpInterface, func::CallOp>(op);
@@ -226,7 +228,8 @@ LogicalResult Importer::convertUnused(Operation *op) {
   return success();
 }
 
-/// What MLIR does not know: calls, and so what they stand in.
+/// Handles what MLIR does not know: that calls, and ops that contain them, may
+/// have no effects.
 bool Importer::onlyComputes(Operation *op) const {
   if (rest.contains(op) || isa<spmd::ManualOp>(op) ||
       wouldOpBeTriviallyDead(op))
@@ -242,8 +245,8 @@ bool Importer::onlyComputes(Operation *op) const {
   return true;
 }
 
-/// Also of what has been built for it. A constraint that nobody uses says how
-/// its input lies, if somebody uses that.
+/// Also erases unused ops that the conversion has built. A constraint without
+/// uses stays if something else uses its input, whose sharding it determines.
 void Importer::eraseUnused(ModuleOp module) {
   llvm::DenseSet<Operation *> loose;
   module.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
@@ -281,7 +284,7 @@ LogicalResult Importer::convert(Operation *op) {
   if (!isForeign(op) || isReturn(op))
     return success();
   Conversion c(op, builder, shardings);
-  // What still is complex is so for its user.
+  // An operand that is still complex is an error of its user.
   bool isForUser =
       op->getName().getStringRef() == "stablehlo.complex" && !op->use_empty();
   if (failed(checkTypes(isForUser ? *op->user_begin() : op)))
@@ -315,7 +318,7 @@ LogicalResult Importer::convert(Operation *op) {
   if (!row->annotates &&
       failed(results = constrain(c, *results, op->getAttrDictionary())))
     return failure();
-  // What has no elements is not computed.
+  // Results without elements are not computed.
   if (op->getNumResults() != 0 && row->regions != Regions::After &&
       llvm::all_of(op->getResultTypes(), isEmpty)) {
     SmallVector<Operation *> dead = recorder.built;
@@ -332,7 +335,7 @@ LogicalResult Importer::convert(Operation *op) {
   op->replaceAllUsesWith(*results);
   op->erase();
   for (Operation *number : numbers)
-    if (number->use_empty()) // folded into what has replaced `op`
+    if (number->use_empty()) // folded into the replacement of `op`
       number->erase();
   if (row->regions != Regions::After)
     return success();
@@ -343,8 +346,8 @@ LogicalResult Importer::convert(Operation *op) {
   return success();
 }
 
-/// Values are there before they are used. MLIR's verifier asks it only within
-/// registered operations.
+/// Values must be defined before they are used. MLIR's verifier checks this
+/// only within registered operations.
 static LogicalResult checkOrder(ModuleOp module) {
   auto isThere = [](Value value, Operation *user) {
     Block *block = value.getParentBlock();
@@ -366,8 +369,8 @@ static LogicalResult checkOrder(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
-/// Functions and regions end in a return. MLIR's verifier takes any operation
-/// for an end that it does not know.
+/// Functions and regions must end in a return. MLIR's verifier accepts any
+/// unknown operation as a terminator.
 static LogicalResult checkEnds(ModuleOp module) {
   WalkResult walk = module.walk([](Block *block) {
     Operation *parent = block->getParentOp();
@@ -383,7 +386,8 @@ static LogicalResult checkEnds(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
-/// Comparators that calls name are no entries, though JAX leaves them public.
+/// Makes the comparators that calls refer to private: they are not entries,
+/// though JAX leaves them public.
 static llvm::SetVector<StringAttr> hideComparators(ModuleOp module) {
   llvm::SetVector<StringAttr> hidden;
   module.walk([&](Operation *op) {
@@ -406,7 +410,7 @@ static llvm::SetVector<StringAttr> hideComparators(ModuleOp module) {
   return hidden;
 }
 
-/// Those that no call names any more.
+/// Erases those of `functions` that nothing refers to any more.
 static void eraseUnnamed(ModuleOp module, ArrayRef<StringAttr> functions) {
   llvm::DenseSet<StringAttr> named;
   if (!functions.empty())

@@ -1,17 +1,19 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Gather and scatter: any number of dimensions is addressed through one.
+// Gather and scatter: indices in any number of dimensions become indices along
+// one.
 //
-// Both address a window of the operand by a start in some of its dimensions.
-// These are moved together and flattened, starts and the places within a window
-// become places along the flattened dimension, and tp.gather or tp.scatter does
-// the rest. A lookup along one dimension, as embeddings are, stays a lookup
-// along that dimension. Dimensions that windows have whole are left alone, so
-// that they may be cut: a KV cache of which every row is at a position of its
-// own (jax.vmap of dynamic_update_slice) has an index for its heads, too. So
-// are dimensions whose index is that of the index vector itself, as the rows
-// are in cache.at[jnp.arange(rows), positions].
+// Both address a window of the operand by its start in some of the operand's
+// dimensions. These dimensions are moved together and flattened, starts and
+// positions within a window become positions along the flattened dimension, and
+// tp.gather or tp.scatter does the rest. A lookup along one dimension, such as
+// an embedding, stays a lookup along that dimension. Dimensions that windows
+// contain as a whole are left alone, so that they may be sharded: a KV cache in
+// which every row is at its own position (jax.vmap of dynamic_update_slice)
+// also has an index for its heads. The same is true of dimensions whose index
+// is the number of the index vector, such as the rows in
+// cache.at[jnp.arange(rows), positions].
 
 #include "Conversion.h"
 
@@ -21,12 +23,13 @@ using namespace tp::stablehlo;
 
 namespace {
 
-/// A tensor whose dimensions have labels, to be brought into another order.
+/// A tensor whose dimensions have labels, so that they can be reordered.
 struct Labelled {
   Value value;
   SmallVector<int64_t> labels;
 
-  /// Dimensions in the order of `wanted`, which has the same labels.
+  /// Brings the dimensions into the order of `wanted`, which has the same
+  /// labels.
   void arrange(Emitter &emit, Sizes wanted) {
     SmallVector<int64_t> permutation;
     for (int64_t label : wanted)
@@ -37,16 +40,17 @@ struct Labelled {
   }
 };
 
-/// What gather and scatter have in common. Dimensions of the operand are
-/// labelled by their number, those of the indices by kIndex + number.
+/// The parts that gather and scatter have in common. Dimensions of the operand
+/// are labelled by their number, those of the indices by kIndex + number.
 struct Addressing {
   static constexpr int64_t kIndex = 1 << 20;
 
   SmallVector<int64_t> operandShape;
-  SmallVector<int64_t> windowSizes; ///< Of each dimension of the operand.
-  SmallVector<int64_t> collapsed;   ///< Not in the window's tensor; size 1.
-  SmallVector<int64_t> operandBatch, indexBatch; ///< That go together.
-  /// By the entries of the index vector; kCounted where an entry only counts.
+  SmallVector<int64_t> windowSizes; ///< Per dimension of the operand.
+  SmallVector<int64_t> collapsed;   ///< Of size 1; not in the window.
+  SmallVector<int64_t> operandBatch, indexBatch; ///< In pairs.
+  /// The dimension that each entry of the index vector addresses; kCounted if
+  /// the entry only counts.
   SmallVector<int64_t> addressed;
   static constexpr int64_t kCounted = -1;
   int64_t indexVectorDim;
@@ -54,11 +58,12 @@ struct Addressing {
   bool isAddressed(int64_t dim) const {
     return llvm::is_contained(addressed, dim);
   }
-  /// Windows have all of it, and lie inside only if they begin at 0.
+  /// Returns true if windows contain the whole dimension: they are inside only
+  /// if they begin at 0.
   bool isWhole(int64_t dim) const {
     return !isCollapsed(dim) && windowSizes[dim] == operandShape[dim];
   }
-  /// Addressed dimensions, those excepted of which windows have all.
+  /// Returns the addressed dimensions that windows do not contain as a whole.
   SmallVector<int64_t> getPicked() const {
     SmallVector<int64_t> picked;
     for (int64_t dim : addressed)
@@ -72,7 +77,7 @@ struct Addressing {
   bool isCollapsed(int64_t dim) const {
     return llvm::is_contained(collapsed, dim);
   }
-  /// The others, but for those of the batch.
+  /// Returns all other dimensions, except those of the batch.
   SmallVector<int64_t> getRest() const {
     SmallVector<int64_t> rest;
     for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
@@ -80,7 +85,7 @@ struct Addressing {
         rest.push_back(dim);
     return rest;
   }
-  /// The operand's dimensions that windows have, in order.
+  /// Returns the operand's dimensions that windows have, in order.
   SmallVector<int64_t> getWindowDims() const {
     SmallVector<int64_t> dims;
     for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
@@ -92,7 +97,7 @@ struct Addressing {
 
 } // namespace
 
-/// Whether `x` is a constant of zeros.
+/// Returns true if `x` is a constant of zeros.
 static bool isZero(Value x) {
   while (auto repeat = x.getDefiningOp<BroadcastOp>())
     x = repeat.getInput();
@@ -103,8 +108,8 @@ static bool isZero(Value x) {
          splat.getSplatValue<APInt>().isZero();
 }
 
-/// Whether the elements of `x` count along dimension `dim`: 0, 1 .. JAX adds
-/// the size to those that are below zero.
+/// Returns true if the elements of `x` count along dimension `dim`: 0, 1 .. JAX
+/// adds the dimension's size to elements below zero.
 static bool counts(Value x, int64_t dim) {
   Operation *op = x.getDefiningOp();
   if (auto iota = dyn_cast_if_present<IotaOp>(op))
@@ -119,7 +124,7 @@ static bool counts(Value x, int64_t dim) {
            counts(repeat.getInput(), from - repeat.getDims().begin());
   }
   if (auto reshape = dyn_cast_if_present<ReshapeOp>(op)) {
-    // Dimensions of size 1 come and go.
+    // Dimensions of size 1 may be added and dropped.
     auto getOthers = [](Value value) {
       SmallVector<int64_t> dims;
       for (auto [i, size] : llvm::enumerate(typeOf(value).getShape()))
@@ -146,8 +151,8 @@ static bool counts(Value x, int64_t dim) {
   return false;
 }
 
-/// Has dimensions go together that an entry of the index vectors pairs one by
-/// one.
+/// If an entry of the index vectors only counts along one of their dimensions,
+/// pairs that dimension with the operand's dimension as a batch.
 static void pairCounted(Conversion &c, Addressing &a) {
   auto entries = c.in(1).getDefiningOp<ConcatOp>();
   if (!entries || int64_t(entries.getDim()) != a.indexVectorDim ||
@@ -167,7 +172,8 @@ static void pairCounted(Conversion &c, Addressing &a) {
     }
 }
 
-/// Reads what has the same names up to `prefix`es, and checks all of it.
+/// Reads and checks the attributes whose names gather and scatter share, up to
+/// prefixes.
 static FailureOr<Addressing> readAddressing(Conversion &c,
                                             const Fields &numbers,
                                             bool isGather, Sizes windowSizes) {
@@ -206,8 +212,8 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
       return c.invalid() << " has batching dimensions of equal size that are "
                             "nothing else";
   for (auto [dim, size] : llvm::enumerate(a.windowSizes)) {
-    // A scatter says nothing of dimensions that its windows lack: nothing is in
-    // one of size 0, and every update is dropped.
+    // A scatter does not give sizes for dimensions that its windows lack. If
+    // such a dimension has size 0, every update is dropped.
     bool isSaid = isGather || (!a.isCollapsed(dim) && !a.isBatch(dim));
     if (isSaid && (size < 0 || size > a.operandShape[dim] ||
                    (size != 1 && (a.isCollapsed(dim) || a.isBatch(dim)))))
@@ -219,8 +225,8 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
   return a;
 }
 
-/// Windows that are cut in a dimension nobody addresses begin at 0 there, as if
-/// an index said so.
+/// In dimensions that no index addresses, windows begin at 0. If they do not
+/// contain the whole dimension, it is handled as if an index of 0 addressed it.
 static SmallVector<int64_t> getFixed(const Addressing &a) {
   SmallVector<int64_t> fixed;
   for (int64_t dim : a.getRest())
@@ -229,8 +235,8 @@ static SmallVector<int64_t> getFixed(const Addressing &a) {
   return fixed;
 }
 
-/// Entry `k` of the index vectors, as i32 or i64, with labels of its
-/// dimensions.
+/// Returns entry `k` of the index vectors, as i32 or i64, with its dimensions
+/// labelled.
 static Labelled emitEntry(Conversion &c, const Addressing &a, int64_t k) {
   Value x = c.in(1);
   SmallVector<int64_t> shape(c.inShape(1));
@@ -246,7 +252,7 @@ static Labelled emitEntry(Conversion &c, const Addressing &a, int64_t k) {
     shape.erase(shape.begin() + a.indexVectorDim);
     x = c.emit.reshape(x, shape);
   }
-  // Narrow types may not hold sizes.
+  // Narrow types may be unable to hold sizes.
   if (typeOf(x).getElementTypeBitWidth() < 32)
     x = c.emit.convert(x, c.builder.getI32Type());
   entry.value = x;
@@ -254,16 +260,16 @@ static Labelled emitEntry(Conversion &c, const Addressing &a, int64_t k) {
 }
 
 namespace {
-/// Places along the flattened dimension.
+/// Positions along the flattened dimension.
 struct Places {
   /// [batch.., other index dimensions.., window..]
   Labelled places;
-  /// Whether all of a place's window lies inside; null if it always does.
+  /// True for each window that is inside the operand; null if all are.
   Value inside;
 };
 } // namespace
 
-/// The labels of the index dimensions, batch dimensions first.
+/// Returns the labels of the index dimensions, batch dimensions first.
 static SmallVector<int64_t> getIndexOrder(Conversion &c, const Addressing &a) {
   SmallVector<int64_t> order;
   for (int64_t dim : a.indexBatch)
@@ -274,8 +280,9 @@ static SmallVector<int64_t> getIndexOrder(Conversion &c, const Addressing &a) {
   return order;
 }
 
-/// The places that `dims` are flattened to, with those of a window. With
-/// `clamps`, starts are moved so that windows lie inside.
+/// Returns the positions along the dimension that `dims` are flattened to, for
+/// all elements of a window. With `clamps`, starts are moved so that windows
+/// are inside.
 static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
                                     Sizes dims, bool clamps) {
   int64_t total = 1;
@@ -297,7 +304,7 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     return factor == 1 ? x
                        : c.emit.binary<MulOp>(x, c.emit.constant(factor, x));
   };
-  // Where windows begin along an addressed dimension.
+  // Returns where windows begin along an addressed dimension.
   auto getStart = [&](int64_t dim) {
     Labelled entry =
         emitEntry(c, a, llvm::find(a.addressed, dim) - a.addressed.begin());
@@ -323,14 +330,14 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     if (a.isAddressed(dim))
       add(sum, times(c.emit.convert(getStart(dim), type), stride));
   }
-  // Others must lie inside, too.
+  // Windows must also be inside along the other addressed dimensions.
   if (!clamps)
     for (int64_t dim : a.addressed)
       if (dim != Addressing::kCounted && !llvm::is_contained(dims, dim))
         getStart(dim);
   if (!sum)
     sum = c.emit.constant(0, RankedTensorType::get(shape, type));
-  // Dimensions of the window behind those of the indices.
+  // Appends the dimensions of the window to those of the indices.
   SmallVector<int64_t> full(shape), labels(order),
       outer = llvm::to_vector(llvm::seq<int64_t>(0, shape.size()));
   for (int64_t dim : dims)
@@ -355,7 +362,8 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
   return result;
 }
 
-/// The operand as [batch.., flattened, rest..], with the labels it had before.
+/// Returns the operand as [batch.., flattened, rest..], with the labels that
+/// its dimensions had before.
 static Labelled emitFlattened(Conversion &c, const Addressing &a, Sizes dims,
                               Sizes rest) {
   Labelled x{c.in(0), {}};
@@ -375,8 +383,9 @@ static Labelled emitFlattened(Conversion &c, const Addressing &a, Sizes dims,
   return x;
 }
 
-/// The labels of a gather's result, or a scatter's updates: `windowDims` of it
-/// are those of the window, the others those of the indices, each in order.
+/// Returns the labels of a gather's result, or of a scatter's updates. Its
+/// dimensions `windowPositions` are those of the window, and the others are
+/// those of the indices, each in order.
 static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
                                                        const Addressing &a,
                                                        Sizes windowPositions,
@@ -400,7 +409,7 @@ static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
   return labels;
 }
 
-/// Says which batch dimensions of `op` are counted: the last ones.
+/// Marks the batch dimensions of `op` that are counted: the last ones.
 static void markCounted(const Addressing &a, Operation *op) {
   int64_t end = a.operandBatch.size(),
           count = llvm::count(a.addressed, Addressing::kCounted);
@@ -434,7 +443,7 @@ static Results convertGather(Conversion &c) {
     return failure();
   Labelled x = emitFlattened(c, *a, picked, rest);
   int64_t axis = a->operandBatch.size();
-  // What a window does not have of the other dimensions goes before.
+  // Removes elements of the other dimensions that are outside of the window.
   SmallVector<int64_t> shape(typeOf(x.value).getShape()),
       starts(shape.size(), 0);
   for (auto [i, dim] : llvm::enumerate(rest))
@@ -457,7 +466,7 @@ static Results convertGather(Conversion &c) {
   return c.one(y.value);
 }
 
-/// How updates combine, and the updates made fit for it.
+/// Returns how updates combine, and adapts the updates to that.
 static FailureOr<ScatterKind> getScatterKind(Conversion &c, Value &updates) {
   Region &region = c.op->getRegion(0);
   bool isBool = c.outElement().isInteger(1);
@@ -482,7 +491,7 @@ static FailureOr<ScatterKind> getScatterKind(Conversion &c, Value &updates) {
         return ScatterKind::Max;
       break;
     }
-  // Subtracting is adding the negative.
+  // Subtracts by adding the negative.
   if (Operation *end = getReturn(region);
       end && end->getNumOperands() == 1 && region.getNumArguments() == 2)
     if (auto sub = end->getOperand(0).getDefiningOp<SubOp>();
@@ -507,7 +516,7 @@ static Results convertScatter(Conversion &c) {
        batching = numbers->getDims("input_batching_dims", rank);
   if (failed(windowDims) || failed(inserted) || failed(batching))
     return failure();
-  // The updates say how large windows are.
+  // The sizes of windows follow from the updates.
   SmallVector<int64_t> sizes(rank, 1), positions(*windowDims);
   llvm::sort(positions);
   auto next = positions.begin();
@@ -533,7 +542,7 @@ static Results convertScatter(Conversion &c) {
   if (llvm::is_contained(a->operandShape, 0))
     return c.one(c.in(0));
   SmallVector<int64_t> dims = a->getPicked(), fixed = getFixed(*a), rest;
-  // An inserted dimension that no index addresses is at 0.
+  // Windows have index 0 in an inserted dimension that no index addresses.
   for (int64_t dim : a->getRest())
     if (a->isCollapsed(dim) && !llvm::is_contained(fixed, dim))
       fixed.push_back(dim);
@@ -545,7 +554,7 @@ static Results convertScatter(Conversion &c) {
   if (failed(places))
     return failure();
   Value at = places->places.value;
-  // A window that does not lie inside is dropped as a whole.
+  // A window that is not entirely inside is dropped as a whole.
   if (places->inside)
     at = c.emit.select(places->inside, at, c.emit.constant(-1, at));
   Labelled update{updates, *labels};

@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// Whether `op` has a region that is read as a function of elements: all of
-/// StableHLO have, but for control flow.
+/// Returns true if `op` has a region that is read as a function of elements.
+/// All regions of StableHLO are, except those of control flow.
 static bool combinesElements(Operation *op) {
   OperationName name = op->getName();
   return name.getDialectNamespace() == "stablehlo" &&
@@ -26,8 +26,8 @@ static bool combinesElements(Operation *op) {
 }
 
 namespace {
-/// Inlines callees before callers: exchanges everywhere, functions of elements
-/// where a region combines some.
+/// Inlines callees before callers: functions with exchanges everywhere,
+/// functions of elements where a region combines elements.
 class Inliner {
 public:
   explicit Inliner(ModuleOp module) : module(module) {}
@@ -54,7 +54,7 @@ private:
     function.walk([&](Operation *op) { exchanges |= isExchange(op); });
     for (func::CallOp call : caller.calls) {
       StringAttr callee = call.getCalleeAttr().getRootReference();
-      // One that calls itself stays as it is, and is refused where it stands.
+      // A recursive function stays as it is, and is refused at its call.
       isClosed &= visited.contains(callee);
       exchanges |= exchanging.contains(callee) && closed.contains(callee);
       inlineWhereWanted(call);
@@ -67,7 +67,8 @@ private:
       exchanging.insert(name);
   }
 
-  /// Also what the callee calls, if a region of elements does so then.
+  /// Also inlines calls that come from the callee, if these are in a region of
+  /// elements by then.
   void inlineWhereWanted(func::CallOp outermost) {
     SmallVector<func::CallOp> open{outermost};
     while (!open.empty()) {
@@ -94,12 +95,13 @@ private:
 
   ModuleOp module;
   llvm::DenseSet<StringAttr> visited, exchanging, inlined;
-  /// What can be inlined.
+  /// The functions that can be inlined.
   llvm::DenseMap<StringAttr, func::FuncOp> closed;
 };
 } // namespace
 
-/// Whether `op` says how its operand lies, and changes nothing.
+/// Returns true if `op` only gives its operand a sharding or is a barrier, and
+/// does not change it.
 static bool isAnnotation(Operation *op) {
   StringRef name = op->getName().getStringRef();
   return op->getNumOperands() == 1 && op->getNumResults() == 1 &&
@@ -110,7 +112,7 @@ static bool isAnnotation(Operation *op) {
           getCallTarget(op) == "Sharding");
 }
 
-/// The functions that compare elements for a call.
+/// Collects the functions that compare elements for a call.
 static void collectComparators(Operation *op,
                                llvm::DenseSet<StringAttr> &names) {
   if (auto list = op->getAttrOfType<ArrayAttr>("called_computations"))
@@ -118,8 +120,8 @@ static void collectComparators(Operation *op,
       names.insert(name.getRootReference());
 }
 
-/// One element lies nowhere in particular. Inside of a region that is manual
-/// along some axes only, JAX writes constraints on all values, these too.
+/// A single element has no sharding. In a region that is manual along only some
+/// axes, JAX writes constraints on all values, even on these.
 static void dropAnnotationsOfElements(ModuleOp module) {
   llvm::DenseSet<StringAttr> comparators;
   module.walk([&](Operation *op) { collectComparators(op, comparators); });

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Functions that mean something only where they are called. Others stay
-/// until `tp-inline-calls`.
+/// \file Inlines functions that have a meaning only where they are called.
+/// Other functions stay until `tp-inline-calls`.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_INLINING_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_INLINING_H
@@ -11,9 +11,9 @@
 
 namespace tp::stablehlo {
 
-/// Puts functions in which devices exchange something where they are called: on
-/// their own they do not stand in a region for one device; and those of
-/// elements where a reduction or such calls them. Fails with an error if there
+/// Inlines functions in which devices exchange data, since a function by itself
+/// is not in a region for one device; and functions of elements that are called
+/// in the region of a reduction or a similar op. Fails with an error if there
 /// are too many calls.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 

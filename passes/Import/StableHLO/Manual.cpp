@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Regions written for one device.
+// Regions that are written for one device.
 
 #include "Conversion.h"
 
@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// A list of shardings, on meshes with axes.
+/// Reads a list of shardings, each on a mesh with axes.
 static FailureOr<SmallVector<Attribute>>
 readShardings(Conversion &c, StringRef name, TypeRange types) {
   Attribute attribute = c.get(name);
@@ -30,7 +30,7 @@ readShardings(Conversion &c, StringRef name, TypeRange types) {
   return shardings;
 }
 
-/// Values from outside of the region must be written anew inside.
+/// Values from outside of the region must be computed again inside.
 static LogicalResult isolate(Conversion &c, Region &region) {
   OpBuilder inside = OpBuilder::atBlockBegin(&region.front());
   bool isClosed = true;
@@ -70,8 +70,8 @@ static Results convertManual(Conversion &c) {
       region.getNumArguments() != c.op->getNumOperands())
     return c.invalid() << " has a body with an argument for each operand that "
                           "returns a value for each result";
-  // Nobody sees what such a region does. JAX leaves one where it has moved all
-  // that a region did to other places.
+  // Such a region has no visible effect. JAX leaves one if it has moved
+  // everything that the region did elsewhere.
   if (c.op->getNumOperands() == 0 && c.op->getNumResults() == 0)
     return SmallVector<Value>();
   if (std::optional<SmallVector<Value>> places = convertPlaces(c))

@@ -21,16 +21,17 @@ static InFlightDiagnostic fail(Operation *op) {
 }
 
 namespace {
-/// A region on its way: what enters and leaves, in which shardings.
+/// A region that is being built: the values that enter and leave it, with their
+/// shardings.
 struct Manual {
-  SmallVector<Value> inputs, locals;    ///< Outside and inside.
-  SmallVector<Value> returned, results; ///< Inside and outside.
+  SmallVector<Value> inputs, locals;    ///< Outside and inside it.
+  SmallVector<Value> returned, results; ///< Inside and outside it.
   SmallVector<Attribute> in, out;
   ArrayAttr axes;
 };
 } // namespace
 
-/// Writes the region before `before`, and moves `body` into it.
+/// Creates the region before `before`, and moves `body` into it.
 static void build(const Manual &manual, ArrayRef<Operation *> body,
                   Operation *before) {
   OpBuilder builder(before);
@@ -65,8 +66,8 @@ static void build(const Manual &manual, ArrayRef<Operation *> body,
 // Shardy in strings
 //===----------------------------------------------------------------------===//
 
-/// What a frontend attribute says, of `op` or, as JAX had it up to 0.5, of the
-/// call that it belongs to.
+/// Reads a frontend attribute of `op` or, as JAX wrote it up to 0.5, of the
+/// call that `op` belongs to.
 static Attribute readEither(Operation *op, Operation *call, StringRef name) {
   for (Operation *holder : {op, call})
     if (Attribute text =
@@ -75,7 +76,7 @@ static Attribute readEither(Operation *op, Operation *call, StringRef name) {
   return {};
 }
 
-/// The shardings that a frontend attribute lists for `count` values.
+/// Reads the shardings that a frontend attribute lists for `count` values.
 static FailureOr<SmallVector<Attribute>>
 readList(Operation *op, Operation *call, StringRef name, size_t count) {
   auto list = dyn_cast_or_null<ArrayAttr>(readEither(op, call, name));
@@ -84,7 +85,8 @@ readList(Operation *op, Operation *call, StringRef name, size_t count) {
   return llvm::to_vector(list);
 }
 
-/// The operation of `block` that all of `values` come from, if it is one.
+/// Returns the operation of `block` that defines all of `values`, if it is a
+/// single one.
 static Operation *getSource(ValueRange values, Block *block) {
   Operation *source = nullptr;
   for (Value value : values) {
@@ -96,8 +98,9 @@ static Operation *getSource(ValueRange values, Block *block) {
   return source;
 }
 
-/// From `back`, @xla.sdy.LocalToGlobalShape, over a call to
-/// @xla.sdy.GlobalToLocalShape, which a body that takes nothing has not.
+/// Imports a region, given its end `back`, @xla.sdy.LocalToGlobalShape, which
+/// follows a call. Before the call there is @xla.sdy.GlobalToLocalShape, unless
+/// the body takes nothing.
 static LogicalResult importCall(Operation *back) {
   Block *block = back->getBlock();
   Operation *call = getSource(back->getOperands(), block);
@@ -136,7 +139,7 @@ static LogicalResult importCall(Operation *back) {
       manual.returned.size() != manual.results.size())
     return fail(back) << " needs `xla.sdy.manual_axes`, and a result for each "
                          "operand, as what it belongs to";
-  // Up to JAX 0.6 bodies are not private, as if one could run them.
+  // Up to JAX 0.6 bodies are public, as if they could be run by themselves.
   auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       call, cast<func::CallOp>(call).getCalleeAttr());
   if (body && body.getName().starts_with("xla.sdy.manual_computation_body"))
@@ -153,8 +156,9 @@ static LogicalResult importCall(Operation *back) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// All that belongs to one region: what its values come from and go to. It is
-/// found from one of its entries, or from the exit of one that takes nothing.
+/// Finds all operations of one region: those that its values come from and go
+/// to. The search begins at one of the region's entries or, if it has none, at
+/// its exit.
 class RegionFinder {
 public:
   explicit RegionFinder(Operation *op) : block(op->getBlock()) {
@@ -179,7 +183,7 @@ private:
   }
   void addUsers(Operation *op) {
     for (Operation *user : op->getUsers()) {
-      // Uses in the regions of an operation are its own.
+      // Uses in the regions of an operation count as uses by the operation.
       user = block->findAncestorOpInBlock(*user);
       if (!user)
         continue;
@@ -203,11 +207,11 @@ private:
   }
 
   Block *block;
-  SmallVector<Operation *> open; ///< Those around which nobody has looked.
+  SmallVector<Operation *> open; ///< Not visited yet.
 };
 } // namespace
 
-/// The sharding of one value, said by `op`.
+/// Reads the sharding of one value from `op`.
 static FailureOr<spmd::ShardingAttr>
 readOne(Operation *op, const ForeignShardings &shardings) {
   auto read = shardings.read(op, op->getAttrDictionary(), op->getResultTypes());
@@ -218,8 +222,8 @@ readOne(Operation *op, const ForeignShardings &shardings) {
   return read->front();
 }
 
-/// What becomes manual in a region: all that is so inside, but for what is
-/// around it, too.
+/// Returns the axes that become manual in a region: all that are manual inside,
+/// except those that already are around it.
 static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
                                      const ForeignShardings &shardings) {
   Operation *outer = found.exits.front();
@@ -241,7 +245,7 @@ static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
   return ArrayAttr::get(inner->getContext(), axes);
 }
 
-/// The tiles of the iota that `entry` takes one element of.
+/// Returns the tiles of the iota that `entry` takes one element of.
 static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
   Operation *sharding = entry->getNumOperands() == 1
                             ? entry->getOperand(0).getDefiningOp()
@@ -269,9 +273,9 @@ static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
                                     : std::nullopt;
 }
 
-/// The place along an axis as JAX 0.4 has it in a region over some axes: an
-/// iota enters the region once more, from inside. It becomes what later ones
-/// write, the device's number in a region over the other axes.
+/// Imports the position along an axis as JAX 0.4 writes it in a region over
+/// some axes: an iota that enters the region again from inside. It becomes what
+/// later versions write, the device's number in a region over the other axes.
 static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
                                  const ForeignShardings &shardings) {
   auto manual = shardings.readManualAxes(entry);
@@ -325,13 +329,13 @@ static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
 }
 
 namespace {
-/// A tensor that is cut along axes that are not manual, too, as JAX 0.4 has
-/// what a gradient keeps from a region over some axes. Parts along these are
-/// copies.
+/// A tensor that is also sharded along axes that are not manual, as JAX 0.4
+/// writes the values that a gradient keeps from a region over some axes. The
+/// parts along these axes are copies.
 struct Copies {
   RankedTensorType whole;
-  /// Dimensions of the whole, each as its axes and the rest, and which of them
-  /// count copies.
+  /// The dimensions of the whole, each split into its axes and the rest, and
+  /// which of the resulting dimensions count copies.
   SmallVector<int64_t> split;
   SmallVector<bool> isCopy;
   spmd::ShardingAttr sharding; ///< Without those axes.
@@ -343,7 +347,7 @@ struct Copies {
         once.push_back(size);
     return once;
   }
-  /// The whole with one of the copies.
+  /// The type of the whole with only one of the copies.
   RankedTensorType narrow;
 };
 } // namespace
@@ -397,7 +401,7 @@ static Value emitReshape(OpBuilder &builder, Value value, Type type) {
   return builder.create(state)->getResult(0);
 }
 
-/// One of the copies.
+/// Takes one of the copies.
 static Value takeOne(OpBuilder &builder, Value value, const Copies &copies) {
   value = emitReshape(builder, value, copies.whole.clone(copies.split));
   SmallVector<int64_t> limits = copies.split;
@@ -413,7 +417,7 @@ static Value takeOne(OpBuilder &builder, Value value, const Copies &copies) {
                      copies.narrow);
 }
 
-/// All of them.
+/// Makes all copies from one.
 static Value makeCopies(OpBuilder &builder, Value value, const Copies &copies) {
   value = emitReshape(builder, value, copies.whole.clone(copies.getOnce()));
   SmallVector<int64_t> dims;
@@ -428,7 +432,8 @@ static Value makeCopies(OpBuilder &builder, Value value, const Copies &copies) {
                      copies.whole);
 }
 
-/// A region around `op`, an entry or the exit of one without entries.
+/// Builds the region around `op`, which is an entry, or the exit if there are
+/// no entries.
 static LogicalResult importRegion(Operation *op,
                                   const ForeignShardings &shardings) {
   RegionFinder found(op);
@@ -494,7 +499,7 @@ static LogicalResult importRegion(Operation *op,
     manual.returned.push_back(exit->getOperand(0));
     manual.results.push_back(exit->getResult(0));
   }
-  // One that takes nothing gives nothing but to its exits.
+  // A region that takes nothing may give values to its exits only.
   if (found.entries.empty())
     for (Operation *source : body)
       for (Operation *user : source->getUsers())
@@ -523,8 +528,9 @@ static Operation *findCall(ModuleOp module, StringRef target) {
 
 LogicalResult stablehlo::importManualCalls(ModuleOp module,
                                            const ForeignShardings &shardings) {
-  // Finding a region takes others' operations away: one after the other.
-  // Exits of regions with entries go with these.
+  // Importing a region removes operations that others would be found by, so
+  // that regions are imported one after the other. Exits of regions with
+  // entries are removed together with these.
   for (StringRef target : {"xla.sdy.LocalToGlobalShape", "SPMDFullToShardShape",
                            "SPMDShardToFullShape"})
     while (Operation *op = findCall(module, target))

@@ -1,10 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Regions written for one device, from the calls they once were.
+/// \file Builds regions for one device from the calls that used to express
+/// them.
 ///
-/// Before Shardy had `sdy.manual_computation`, exporters put calls around what
-/// is written for one device (JAX's shard_map). GSPMD's are one for each value,
+/// Before Shardy had `sdy.manual_computation`, exporters put calls around code
+/// that is written for one device (JAX's shard_map). GSPMD has one for each
+/// value,
 ///
 ///     %1 = custom_call @Sharding(%0) {mhlo.sharding = "{devices=[4,1]<=[4]}"}
 ///     %2 = custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = "{manual}"}
@@ -12,7 +14,7 @@
 ///     %8 = custom_call @Sharding(%7) {mhlo.sharding = "{manual}"}
 ///     %9 = custom_call @SPMDShardToFullShape(%8) {mhlo.sharding = "{..}"}
 ///
-/// and those of Shardy in strings one for all, around a call of the body,
+/// and Shardy in strings has one for all values, around a call of the body:
 /// @xla.sdy.GlobalToLocalShape and @xla.sdy.LocalToGlobalShape.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_MANUALCALLS_H
@@ -22,7 +24,7 @@
 
 namespace tp::stablehlo {
 
-/// Writes such regions as `sdy.manual_computation`.
+/// Rewrites such regions as `sdy.manual_computation`.
 mlir::LogicalResult importManualCalls(mlir::ModuleOp module,
                                       const ForeignShardings &shardings);
 

@@ -11,14 +11,14 @@ using namespace tp::stablehlo;
 
 namespace {
 
-/// The operand with its feature dimension, and without others of size 1: what
-/// is normalised along a single dimension is found as a layer norm.
+/// Keeps the operand's feature dimension, and drops other dimensions of size 1:
+/// a normalisation along a single dimension is then recognised as a layer norm.
 class BatchNorm {
 public:
   explicit BatchNorm(Conversion &c) : c(c) {}
 
-  /// Reads what the three operations have in common: `vectors` are the operands
-  /// with a number for each feature.
+  /// Reads the parts that the three operations have in common. `vectors` are
+  /// the operands with a number for each feature.
   LogicalResult read(ArrayRef<unsigned> vectors) {
     FailureOr<int64_t> index = c.getInteger("feature_index");
     if (failed(index))
@@ -62,7 +62,7 @@ public:
   Value sum(Value x) {
     return others.empty() ? x : c.emit.reduce(ReductionKind::Sum, x, others);
   }
-  /// Over all elements of a feature.
+  /// Averages over all elements of a feature.
   Value average(Value x) {
     Value total = sum(x);
     return c.emit.binary<DivOp>(total, c.emit.constant(count, total));
@@ -76,7 +76,7 @@ public:
   Value getDeviation(Value variance) {
     return c.emit.unary<SqrtOp>(addEpsilon(variance));
   }
-  /// The result, of what has been centered.
+  /// Computes the result from centered values.
   Value normalize(Value centered, Value variance, Value scale, Value offset) {
     Value result =
         c.emit.binary<DivOp>(centered, spread(getDeviation(variance)));
@@ -89,7 +89,7 @@ public:
 
   Conversion &c;
   double epsilon = 0, count = 1;
-  /// In `shape`.
+  /// The position of the feature dimension in `shape`.
   int64_t feature = 0;
   SmallVector<int64_t> shape, others;
 };
@@ -130,7 +130,7 @@ static Results convertGradient(Conversion &c) {
   Value deviation = norm.getDeviation(variance);
   Value sum = norm.sum(gradient);
   Value product = norm.sum(multiply(gradient, centered));
-  // What moving the mean and the variance does is taken off.
+  // Subtracts the effect of x on the mean and the variance.
   Value along = multiply(
       centered, norm.spread(divide(product, norm.addEpsilon(variance))));
   Value all = multiply(gradient, c.emit.constant(norm.count, gradient));

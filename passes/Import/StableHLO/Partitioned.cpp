@@ -26,8 +26,9 @@ static bool isRegion(Operation *op) {
          target == "xla.sdy.GlobalToLocalShape";
 }
 
-/// Whether it is what jax.pmap wrote up to JAX 0.7, for replicas. Only the name
-/// tells it from programs whose replicas hold copies.
+/// Returns true if the module was written by jax.pmap, up to JAX 0.7, for
+/// replicas. Only its name distinguishes it from programs whose replicas hold
+/// copies.
 static bool isMapped(ModuleOp module) {
   return module.getName().value_or("").starts_with("pmap_") &&
          Processes::read(module).replicas > 1;
@@ -64,8 +65,9 @@ int64_t stablehlo::countDevices(ModuleOp module) {
   return devices;
 }
 
-/// Whether all devices keep what they have: groups are of one, or devices send
-/// to themselves. What cannot be read is refused where it is imported.
+/// Returns true if all devices keep what they have: groups have one member, or
+/// devices send to themselves. Operations that cannot be read are refused
+/// later, when they are imported.
 static bool isIdle(Operation *op, int64_t devices) {
   ScopedDiagnosticHandler silence(op->getContext(),
                                   [](Diagnostic &) { return success(); });
@@ -83,7 +85,8 @@ static bool isIdle(Operation *op, int64_t devices) {
 }
 
 void stablehlo::dropIdleExchanges(ModuleOp module) {
-  // What does not say how many they are may have more than it names.
+  // A module that does not give its number of devices may have more than its
+  // groups name.
   int64_t devices = Processes::read(module).getNumDevices();
   if (devices == 1)
     return;
@@ -101,7 +104,7 @@ void stablehlo::dropIdleExchanges(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One entry on its way from the parts of tensors to the whole.
+/// Turns one entry on parts of tensors into an entry on whole tensors.
 class EntryImporter {
 public:
   EntryImporter(func::FuncOp function, const ForeignShardings &shardings)
@@ -111,7 +114,7 @@ public:
   LogicalResult run();
 
 private:
-  /// A list of values: how they lie, and what they are parts of.
+  /// A list of values: their shardings, and the types of the whole tensors.
   struct Interface {
     SmallVector<Attribute> shardings;
     SmallVector<Type> types;
@@ -134,7 +137,8 @@ private:
 };
 } // namespace
 
-/// Attributes of an argument or result without what they say of shardings.
+/// Returns the attributes of an argument or result with `sharding` in place of
+/// all foreign shardings.
 static DictionaryAttr withSharding(DictionaryAttr attributes,
                                    Attribute sharding) {
   NamedAttrList list(attributes);
@@ -145,7 +149,7 @@ static DictionaryAttr withSharding(DictionaryAttr attributes,
   return list.getDictionary(sharding.getContext());
 }
 
-/// Adds one value of type `type` on a device.
+/// Adds one value, which has the type `type` on a device.
 LogicalResult EntryImporter::add(Interface &interface,
                                  DictionaryAttr attributes,
                                  spmd::ShardingAttr otherwise, Type type,
@@ -189,8 +193,8 @@ LogicalResult EntryImporter::add(Interface &interface,
   return success();
 }
 
-/// How jax.pmap cuts by default: each replica has one of the first dimension.
-/// Null if a part does not look like that.
+/// Returns the default sharding of jax.pmap: each replica has one element of
+/// the first dimension. Null if a part does not look like that.
 spmd::ShardingAttr EntryImporter::getMapped(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.getRank() == 0 || tensor.getDimSize(0) != 1)
@@ -257,7 +261,7 @@ FailureOr<EntryImporter::Interface> EntryImporter::readResults() {
   return interface;
 }
 
-/// Inside, all is manual, and what is left of shardings says nothing.
+/// Inside, all axes are manual, so that remaining shardings mean nothing.
 void EntryImporter::dropInnerShardings() {
   function.getBody().walk([](Operation *op) {
     op->removeAttr("mhlo.sharding");
@@ -273,7 +277,7 @@ LogicalResult EntryImporter::run() {
   FailureOr<Interface> arguments = readArguments(), results;
   if (failed(arguments) || failed(results = readResults()))
     return failure();
-  // Nothing goes in or out: there is nothing to be a part of.
+  // Without arguments and results there are no whole tensors.
   if (arguments->types.empty() && results->types.empty())
     return success();
   dropInnerShardings();

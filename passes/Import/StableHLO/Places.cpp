@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which device a region written for one of them runs on, and what follows from
-// that.
+// The position of the device that a region for one device runs on, and values
+// computed from it.
 
 #include "Exchanges.h"
 #include "Groups.h"
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// The device's place along axes, as i32.
+/// Returns the device's position along the group's axes, as i32.
 static Value emitPlace(Conversion &c, const Group &group) {
   auto type = RankedTensorType::get({}, c.builder.getI32Type());
   if (group.getSize() == 1)
@@ -51,11 +51,11 @@ tp::stablehlo::condense(const Mesh &mesh, ArrayRef<AxisRef> axes,
   }
   std::vector<int32_t> own;
   for (const std::optional<int32_t> &entry : found)
-    own.push_back(*entry); // each is the place of some device
+    own.push_back(*entry); // each is some device's position
   return own;
 }
 
-/// The number of the device, as the mesh gives it, mapped by `map`.
+/// Returns the device's number according to the mesh, after applying `map`.
 static Results convertNumber(Conversion &c,
                              function_ref<int64_t(int64_t)> map) {
   FailureOr<spmd::MeshOp> op = getMesh(c);
@@ -77,8 +77,8 @@ static Processes getProcesses(Conversion &c) {
   return succeeded(mesh) ? written.on(mesh->toMesh().getNumDevices()) : written;
 }
 
-/// What the scalar arithmetic of `region`, on integers of at least 32 bits,
-/// returns on a device; none if there is anything else in it.
+/// Returns the results of `region` on a device, if it is scalar arithmetic on
+/// integers of at least 32 bits; nullopt otherwise.
 static std::optional<SmallVector<int64_t>>
 computeNumbers(Region &region, const Processes &processes, int64_t device) {
   llvm::DenseMap<Value, int64_t> numbers;
@@ -92,7 +92,7 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
   for (Operation &op : region.front()) {
     SmallVector<int64_t> in;
     for (Value operand : op.getOperands()) {
-      // Others' values are constants, if anything.
+      // Values from outside of the region must be constants.
       if (!numbers.count(operand))
         if (auto constant = getConstant(operand.getDefiningOp()))
           numbers[operand] = *constant;
@@ -139,8 +139,8 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
   return std::nullopt;
 }
 
-/// What a region of places gives, for each result and place; none if it
-/// computes more than that.
+/// Returns, for each result and position, the value that a region computes from
+/// the device's position; nullopt if it computes anything else.
 static std::optional<std::vector<std::vector<int32_t>>>
 computeTables(Conversion &c, const Mesh &mesh) {
   Processes processes = getProcesses(c);
@@ -166,7 +166,7 @@ std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
   auto tables = computeTables(c, mesh);
   if (!tables)
     return std::nullopt;
-  // Along one axis, if that is all it takes.
+  // Uses a single axis if the values depend only on that.
   AxisList around = spmd::getManualAxesAround(c.op);
   SmallVector<AxisList> candidates;
   for (const AxisRef &axis : around)
@@ -177,7 +177,7 @@ std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
     auto fits = llvm::find_if(candidates, [&](const AxisList &axes) {
       return condense(mesh, axes, table).has_value();
     });
-    if (fits == candidates.end()) // it asks for its own place, too
+    if (fits == candidates.end()) // it also asks for its own position
       return std::nullopt;
     found.emplace_back(*fits, *condense(mesh, *fits, table));
   }

@@ -3,9 +3,8 @@
 
 // Random bits by Philox 4x32-10 (Salmon et al., "Parallel random numbers: as
 // easy as 1, 2, 3", SC 2011): four words of 32 bits are a function of a key and
-// of a counter of 128 bits, so that every element is made by itself, on
-// whichever device it lies. Counters and words are numbered as XLA does on CPUs
-// and GPUs.
+// a counter of 128 bits, so that every element can be computed by itself, on
+// any device. Counters and words are numbered as XLA does on CPUs and GPUs.
 
 #include "Conversion.h"
 
@@ -19,7 +18,7 @@ using namespace tp::stablehlo;
 
 namespace {
 
-/// All numbers are in ui64; a word is one below 2^32.
+/// All numbers are in ui64; a word is a number below 2^32.
 class Philox {
 public:
   Philox(Emitter &emit, Value state)
@@ -28,9 +27,10 @@ public:
       words.push_back(emit.reshape(emit.slice(state, {i}, {1}), {}));
   }
 
-  /// Words 0 to 3 of `count` counters from the state's on, each a row.
+  /// Returns words 0 to 3 of `count` counters, beginning with the state's
+  /// counter. Each word is a row.
   std::array<Value, 4> draw(int64_t count);
-  /// The state behind as many.
+  /// Returns the state after `count` counters.
   Value advance(int64_t count);
 
   Value join(Value low, Value high) {
@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  using Counter = std::pair<Value, Value>; ///< Low and high 64 bits.
+  using Counter = std::pair<Value, Value>; ///< Its low and high half.
 
   Value getLow(Value x) {
     return emit.binary<AndOp>(x, emit.constant(0xFFFFFFFF, x));
@@ -48,7 +48,8 @@ private:
     return emit.binary<ShiftRightLogicalOp>(x, emit.constant(32, x));
   }
   Value exclusiveOr(Value a, Value b) { return emit.binary<XorOp>(a, b); }
-  /// Of a state of two words, the key is also the high half of the counter.
+  /// If the state has only two words, the key is also the high half of the
+  /// counter.
   Counter getCounter() {
     return {words[1], words.size() == 3 ? words[2] : words[0]};
   }
@@ -97,7 +98,7 @@ Value Philox::advance(int64_t count) {
   return emit.concat(next, 0);
 }
 
-/// (state) -> (the state after, bits)
+/// (state) -> (next state, bits)
 static Results convertBitGenerator(Conversion &c) {
   StringRef algorithm = c.getWord("rng_algorithm");
   if (algorithm != "DEFAULT" && algorithm != "PHILOX")

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reductions, and what regions on scalars do.
+// Reductions, and regions on scalars.
 
 #include "Conversion.h"
 
@@ -55,7 +55,8 @@ Results tp::stablehlo::inlineElementwise(Conversion &c, Region &region,
       return c.invalid() << " has a region on scalars of its operands' types";
     mapping.map(inside, outside);
   }
-  // A scalar from outside, or computed of constants alone, is the same for all.
+  // A scalar that comes from outside, or is computed from constants alone, is
+  // the same for all elements.
   auto get = [&](Value value) -> Value {
     if (Value mapped = mapping.lookupOrNull(value))
       return mapped;
@@ -80,7 +81,7 @@ Results tp::stablehlo::inlineElementwise(Conversion &c, Region &region,
         mapping.map(from, c.emit.splat(to, shape));
       continue;
     }
-    // Scalars reshaped or broadcast to scalars.
+    // Reshapes and broadcasts from scalars to scalars change nothing.
     if (isa<ReshapeOp, BroadcastOp>(op) && isScalar) {
       mapping.map(op.getResult(0), get(op.getOperand(0)));
       continue;
@@ -121,7 +122,7 @@ Results tp::stablehlo::combineElementwise(Conversion &c, Region &region,
 // Reductions of one tensor by one operation
 //===----------------------------------------------------------------------===//
 
-/// Null if there is none.
+/// Returns the identity of a combiner; null if there is none.
 static TypedAttr getIdentity(Combiner combiner, Type element) {
   auto bits = dyn_cast<IntegerType>(element);
   switch (combiner) {
@@ -161,13 +162,13 @@ bool tp::stablehlo::isIdentity(Combiner combiner, Value init) {
   TypedAttr identity = getIdentity(combiner, dense.getElementType());
   if (auto number = dyn_cast_if_present<IntegerAttr>(identity))
     return number.getValue() == dense.getSplatValue<APInt>();
-  // Both zeros are.
+  // Both zeros are identities.
   auto number = dyn_cast_if_present<FloatAttr>(identity);
   return number && number.getValue().compare(dense.getSplatValue<APFloat>()) ==
                        APFloat::cmpEqual;
 }
 
-/// One element with another.
+/// Combines one element with another.
 static Value combine(Emitter &emit, Combiner combiner, Value a, Value b) {
   switch (combiner) {
   case Combiner::Add:
@@ -188,7 +189,8 @@ static Value combine(Emitter &emit, Combiner combiner, Value a, Value b) {
   llvm_unreachable("covered switch");
 }
 
-/// The reduction without its initial value; null if there is none of the kind.
+/// Creates the reduction without its initial value; null if there is none of
+/// this kind.
 static Value emitReduce(Emitter &emit, Combiner combiner, Value x, Sizes dims) {
   Type element = typeOf(x).getElementType();
   auto reduce = [&](ReductionKind kind) { return emit.reduce(kind, x, dims); };
@@ -205,7 +207,7 @@ static Value emitReduce(Emitter &emit, Combiner combiner, Value x, Sizes dims) {
   case Combiner::Or: {
     if (!element.isInteger(1))
       return {};
-    // 0 and 1 as numbers: all of them are the least, any of them the greatest.
+    // Reduces 0 and 1 as numbers: "all" is their minimum, "any" their maximum.
     Value number = emit.convert(x, IntegerType::get(x.getContext(), 8));
     Value reduced = emit.reduce(combiner == Combiner::And ? ReductionKind::Min
                                                           : ReductionKind::Max,
@@ -222,8 +224,8 @@ static Value emitReduce(Emitter &emit, Combiner combiner, Value x, Sizes dims) {
 // Any reduction
 //===----------------------------------------------------------------------===//
 
-/// Reduces the last dimension of `values` by `region`, neighbours first, so
-/// that it need only be associative.
+/// Reduces the last dimension of `values` by `region`, always combining
+/// neighbours, so that the region need only be associative.
 static Results emitTree(Conversion &c, Region &region,
                         SmallVector<Value> values) {
   SmallVector<int64_t> shape(typeOf(values[0]).getShape());
@@ -259,8 +261,9 @@ static Results emitTree(Conversion &c, Region &region,
   return values;
 }
 
-/// What `argmax` and `argmin` are: of the pairs (value, index) the one with the
-/// greatest or least value, NaN above all, and of equal ones the first.
+/// Recognises the region of `argmax` (true) and `argmin` (false): of pairs
+/// (value, index) it takes the greatest or least value, where NaN comes before
+/// all others, and of equal values the first.
 static std::optional<bool> isArgMax(Region &region);
 
 static Results convertAnyReduce(Conversion &c, Sizes dims) {
@@ -355,8 +358,9 @@ static std::optional<bool> isArgMax(Region &region) {
   return ArgMaxMatcher(region).match();
 }
 
-/// The greatest value, and the least index at which it stands: two reductions
-/// that devices can do in parts. Indices must be in order along `dim`.
+/// Computes the greatest value, and the least index at which it occurs: two
+/// reductions that devices can compute in parts. Indices must be in order along
+/// `dim`.
 static Results convertArgMax(Conversion &c, bool isMax, int64_t dim) {
   Value x = c.in(0), indices = c.in(1);
   Value best =
@@ -371,8 +375,9 @@ static Results convertArgMax(Conversion &c, bool isMax, int64_t dim) {
   return SmallVector<Value>{best, index};
 }
 
-/// Whether an argmax over one dimension can be convertArgMax: the initial pair
-/// loses against everything, and the index type holds the dimension's size.
+/// Returns true if convertArgMax can compute this argmax: it is over one
+/// dimension, the initial pair loses against everything, and the index type can
+/// hold the dimension's size.
 static bool isPlainArgMax(Conversion &c, bool isMax, Sizes dims) {
   auto iota = c.in(1).getDefiningOp<IotaOp>();
   auto element = dyn_cast<IntegerType>(c.inType(1).getElementType());
@@ -380,7 +385,7 @@ static bool isPlainArgMax(Conversion &c, bool isMax, Sizes dims) {
       int64_t(iota.getDim()) != dims[0] || element.getWidth() < 32 ||
       c.inShape()[dims[0]] == 0 || c.inShape()[dims[0]] > INT32_MAX)
     return false;
-  // The index of the initial value counts when it ties: 0 is then the first.
+  // If the initial value ties, its index counts: it must be 0, the first.
   Attribute zero;
   return isIdentity(isMax ? Combiner::Max : Combiner::Min, c.in(2)) &&
          matchPattern(c.in(3), m_Constant(&zero)) &&

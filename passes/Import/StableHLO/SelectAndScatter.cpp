@@ -12,13 +12,14 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 namespace {
-/// Finds in every window the element that is selected, by its place in the
+/// Finds the element that each window selects, by its position in the
 /// dimensions that have windows, and adds the source there.
 class SelectAndScatter {
 public:
   SelectAndScatter(Conversion &c, const Windows &windows)
       : c(c), windows(windows) {
-    // Dimensions without windows first: every element of them is by itself.
+    // Dimensions without windows come first: along these, elements are
+    // independent.
     for (bool trivial : {true, false})
       for (int64_t dim = 0; dim < c.inType().getRank(); ++dim)
         if (windows.isTrivial(dim) == trivial) {
@@ -33,7 +34,7 @@ public:
       reaches.push_back(getReach(dim));
   }
 
-  /// The elements among which one is selected.
+  /// Returns the number of positions that an element can be selected from.
   int64_t getCount() const { return count; }
 
   Results run(Region &select) {
@@ -49,9 +50,9 @@ public:
   }
 
 private:
-  /// The windows that the elements of a group may be in, as `count` from
-  /// `first` on. A group has as many elements as a stride, and is counted as
-  /// the window that would begin there without padding.
+  /// The windows that the elements of a group may be in: `count` windows from
+  /// `first` on. A group has as many elements as a stride. Its number is that
+  /// of the window that would begin at it without padding.
   struct Reach {
     int64_t first, count, groups;
   };
@@ -65,8 +66,9 @@ private:
             int64_t(llvm::divideCeil(used[dim], stride))};
   }
 
-  /// Of a tensor that was padded, the gradient of the padding is cut off again:
-  /// those elements are not computed, and blocks stay what they were.
+  /// If the input of the pool was padded, the gradient of the padding is
+  /// removed after this op: these elements are not computed, so that blocks
+  /// keep their size.
   void findUsed() {
     Value result = c.op->getResult(0);
     Operation *user = result.hasOneUse() ? *result.user_begin() : nullptr;
@@ -95,7 +97,8 @@ private:
     return ArrayRef(order).drop_front(batch);
   }
 
-  /// More are looked at one dimension after the other.
+  /// If an element is in more windows, one dimension is handled after the
+  /// other.
   static constexpr int64_t kMostLooks = 32;
 
   bool areFewElements() const {
@@ -105,8 +108,8 @@ private:
     return looks <= kMostLooks;
   }
 
-  /// Whether every element is in few windows, and windows are not much more
-  /// than the elements.
+  /// Returns true if every element is in few windows, and the windows do not
+  /// cover many more elements than there are.
   bool areFewWindows() const {
     int64_t looks = 1;
     for (auto [dim, reach] : llvm::zip_equal(getDims(), reaches)) {
@@ -132,8 +135,8 @@ private:
     }
   }
 
-  /// The places of elements `step` * i + `first` of every dimension that has
-  /// windows, where i is the index along `dims` of `shape`.
+  /// Returns the positions of elements `steps[i]` * i + `firsts[i]` of every
+  /// dimension that has windows, where i is the index along `dims` of `shape`.
   Value emitPlaces(Sizes shape, Sizes dims, Sizes steps, Sizes firsts) {
     Type i32 = c.builder.getI32Type();
     auto type = RankedTensorType::get(shape, i32);
@@ -150,19 +153,20 @@ private:
     return c.emit.binary<AddOp>(places, c.emit.constant(first, type));
   }
 
-  /// The place of every element.
+  /// Returns the position of every element.
   Value emitPlaces() {
     SmallVector<int64_t> ones(getDims().size(), 1), zeros(ones.size(), 0);
     return emitPlaces(c.inShape(), getDims(), ones, zeros);
   }
 
-  /// No place: that of padding.
+  /// Returns -1, the position of padding.
   Value emitNone() {
     return c.emit.constant(-1,
                            RankedTensorType::get({}, c.builder.getI32Type()));
   }
 
-  /// Combines what was selected so far with an element, each with its place.
+  /// Combines the element selected so far with another one; both come with
+  /// their positions.
   Results selectOne(Region &select, ArrayRef<Value> pairs, Sizes shape) {
     Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
     if (failed(first))
@@ -180,7 +184,7 @@ private:
                               c.emit.select(takeFirst, pairs[1], pairs[3])};
   }
 
-  /// Of every window the element that is selected, and its place.
+  /// Returns the element that each window selects, and its position.
   Results emitSelected(Region &select) {
     auto body = [&](ArrayRef<Value> pairs, Sizes shape) {
       return selectOne(select, pairs, shape);
@@ -189,8 +193,9 @@ private:
                        windows, c.inShape(1), body);
   }
 
-  /// The same, by every element of all dimensions at once: places follow from
-  /// the window, and are not moved.
+  /// The same, but with all dimensions at once, for one element of each window
+  /// after the other: positions are computed from the window, and are not
+  /// moved.
   Results emitSelectedElement(Region &select) {
     SmallVector<int64_t> sizes, strides, low;
     for (int64_t dim : getDims()) {
@@ -198,7 +203,7 @@ private:
       strides.push_back(windows.strides[dim]);
       low.push_back(windows.low[dim]);
     }
-    // As the pool itself has it, in all likelihood.
+    // The pool itself most likely uses the same fill.
     Value fill = emitIdentity(c.emit, Combiner::Max, c.in());
     Value seen = emitSeen(c.in(), fill ? fill : c.in(2), sizes, c.inShape(1),
                           strides, low);
@@ -218,7 +223,7 @@ private:
     return failed(done) ? Results(failure()) : Results(selected);
   }
 
-  /// The place of `element` of every window; none where that is padding.
+  /// Returns the position of `element` in every window; -1 if it is padding.
   Value emitPlacesOf(Sizes element) {
     Sizes shape = c.inShape(1);
     SmallVector<int64_t> steps, firsts;
@@ -247,8 +252,8 @@ private:
     return places;
   }
 
-  /// `x` as windows along all dimensions that have any: `sizes` elements each,
-  /// and as many windows as `shape` has.
+  /// Returns windows of `x` along all dimensions that have any, with `sizes`
+  /// elements each, and as many windows as `shape` says.
   Value emitSeen(Value x, Value fill, Sizes sizes, Sizes shape, Sizes strides,
                  Sizes low) {
     SmallVector<int64_t> result, ones(sizes.size(), 1);
@@ -264,7 +269,7 @@ private:
                       x, fill, getDims(), low, strides, ones);
   }
 
-  /// `element` of every window.
+  /// Returns `element` of every window.
   Value emitElement(Value seen, Sizes element) {
     SmallVector<int64_t> sizes(typeOf(seen).getShape()),
         starts(sizes.size(), 0), shape;
@@ -284,8 +289,8 @@ private:
     return c.emit.reshape(value, shape);
   }
 
-  /// Every element looks at the windows that it may be in, and nothing is
-  /// addressed. Elements stand in groups, as getReach() says.
+  /// Adds up, for every element, the windows that it may be in, so that nothing
+  /// needs to be addressed. Elements are in groups, as in getReach().
   Value emitInWindows(Value selected) {
     SmallVector<int64_t> counts, low, ones(reaches.size(), 1);
     SmallVector<int64_t> groups(used), grouped, kept, groupDims, firsts;
@@ -332,7 +337,7 @@ private:
     }
     if (sum.getType() == c.outType())
       return sum;
-    // Nobody reads what is around it.
+    // The elements around it are not used.
     return PadOp::create(c.builder, c.op->getLoc(), c.outType(), sum, c.in(2),
                          begins);
   }
@@ -365,8 +370,9 @@ private:
   Conversion &c;
   const Windows &windows;
   SmallVector<int64_t> order;
-  SmallVector<Reach> reaches; ///< Of getDims().
-  /// By dimension, the first element of the result that is used, and how many.
+  SmallVector<Reach> reaches; ///< For getDims().
+  /// For each dimension, the first element of the result that is used, and the
+  /// number of these elements.
   SmallVector<int64_t> begins, used;
   int64_t batch = 0, count = 1;
 };

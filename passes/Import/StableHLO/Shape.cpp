@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Constants, and operations that move data about.
+// Constants, and operations that move data.
 
 #include "Conversion.h"
 
@@ -31,8 +31,9 @@ static Results convertIota(Conversion &c) {
   return c.one(c.emit.iota(*dim, c.outShape(), c.outElement()));
 }
 
-/// The operand, a number everywhere, in the result's shape: exporters broadcast
-/// all their numbers, which makes a sixth of the ops of a training step.
+/// Returns the operand in the result's shape, if all its elements are one
+/// number: exporters broadcast all their numbers, which makes up a sixth of the
+/// ops of a training step.
 static Value widenNumber(Conversion &c) {
   auto constant = c.in().getDefiningOp<ConstantOp>();
   auto number = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
@@ -42,7 +43,7 @@ static Value widenNumber(Conversion &c) {
                 : Value();
 }
 
-/// Dimensions of size one may be repeated, and dimensions may be permuted.
+/// Dimensions of size 1 may be repeated, and dimensions may be permuted.
 static Results convertBroadcastInDim(Conversion &c) {
   auto dims = c.getDims("broadcast_dimensions", c.outType().getRank());
   if (failed(dims))
@@ -50,7 +51,8 @@ static Results convertBroadcastInDim(Conversion &c) {
   if (int64_t(dims->size()) != c.inType().getRank())
     return c.invalid() << " needs a dimension of the result for each of the "
                           "operand's";
-  // What is to be repeated goes; the rest goes where it stands in the result.
+  // Drops the dimensions that are repeated, and puts the others in the order of
+  // the result.
   SmallVector<int64_t> kept, keptSizes;
   for (auto [dim, size] : llvm::zip_equal(*dims, c.inShape())) {
     if (size != c.outShape()[dim] && size != 1)
@@ -114,8 +116,8 @@ static Results convertSlice(Conversion &c) {
     if (start < 0 || start > limit || limit > size || stride < 1)
       return c.invalid() << " takes [" << start << ":" << limit << ":" << stride
                          << "] of a dimension of size " << size;
-  // tp.slice takes as many elements as the type says; the first of none may lie
-  // behind the end.
+  // tp.slice takes as many elements as the type says. The start of an empty
+  // slice may be beyond the end.
   for (auto [start, limit] : llvm::zip_equal(*starts, *limits))
     if (start == limit)
       start = limit = 0;
@@ -167,7 +169,8 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
   int64_t rows = llvm::divideCeilSigned(length, spread);
   int64_t after = rows - before - size;
   if (rows == size && std::abs(before) < size) {
-    // As many rows come as go, before they are spread: blocks stay.
+    // Adds as many rows as are removed, before spreading them: blocks keep
+    // their size.
     SmallVector<int64_t> lows(shape.size(), 0), starts(lows);
     if (before > 0 || after > 0) {
       lows[dim] = std::max<int64_t>(before, 0);
@@ -188,9 +191,9 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
   return emitSpread(c, x, value, dim, spread, at);
 }
 
-/// Interior padding along `dim` as one op, which moves only what changes its
-/// device, whatever blocks there are; all fill as emitInterior has it. `low`
-/// and `high` become what is still to be padded.
+/// Creates interior padding along `dim` as one op, which moves only data that
+/// changes its device, whatever the blocks are. If all of it is fill, uses
+/// emitInterior instead. `low` and `high` become the padding that remains.
 static Value emitDilated(Conversion &c, Value x, Value value, int64_t dim,
                          int64_t spacing, int64_t &low, int64_t &high) {
   SmallVector<int64_t> shape(typeOf(x).getShape());
@@ -217,7 +220,7 @@ static Results convertPad(Conversion &c) {
       c.inType(1).getElementType() != c.inType().getElementType() ||
       c.outType().getRank() != c.inType().getRank())
     return c.invalid() << " pads with a scalar of its element type";
-  // What every dimension comes to must be right before anything is built.
+  // Checks that the sizes of all dimensions are right before building anything.
   for (size_t i = 0; i < rank; ++i) {
     __int128 size = c.inShape()[i];
     __int128 inner = size + std::max<__int128>(size - 1, 0) * (*interior)[i];
@@ -230,8 +233,8 @@ static Results convertPad(Conversion &c) {
     return c.one(c.emit.splat(value, c.outShape()));
   for (size_t i = 0; i < rank; ++i)
     x = emitDilated(c, x, value, i, 1 + (*interior)[i], (*low)[i], (*high)[i]);
-  // Where padding is negative, it cuts. Cutting after padding keeps sizes from
-  // going below zero.
+  // Negative padding removes elements. Doing this after adding the other
+  // padding keeps sizes from going below zero.
   SmallVector<int64_t> shape(typeOf(x).getShape()), begin, starts;
   bool pads = false, cuts = false;
   for (size_t i = 0; i < rank; ++i) {
@@ -247,7 +250,7 @@ static Results convertPad(Conversion &c) {
     x = PadOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
                       x, value, begin);
   if (cuts) {
-    // An empty part begins anywhere.
+    // An empty part may begin anywhere.
     for (auto [start, size] : llvm::zip_equal(starts, c.outShape()))
       if (size == 0)
         start = 0;

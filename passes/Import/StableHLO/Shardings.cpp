@@ -21,7 +21,7 @@ static InFlightDiagnostic fail(Operation *op) {
   return op->emitError() << prefix(ErrorCode::BadForeignSharding);
 }
 
-/// The error that a string of GSPMD cannot be read.
+/// Emits the error that a GSPMD string cannot be read.
 static InFlightDiagnostic failForm(Operation *op, StringAttr text) {
   return fail(op) << "the sharding \"" << text.getValue()
                   << "\" has another form than {devices=[2,4]<=[8]}, or lists "
@@ -32,7 +32,7 @@ static InFlightDiagnostic failForm(Operation *op, StringAttr text) {
 // Strings
 //===----------------------------------------------------------------------===//
 
-/// Exporters escape what is in strings in strings once or twice.
+/// Exporters escape strings inside of strings once or twice.
 static std::string unescape(StringRef text) {
   std::string plain;
   for (char c : text)
@@ -74,7 +74,8 @@ Attribute stablehlo::readShardyString(Attribute string) {
 // Meshes
 //===----------------------------------------------------------------------===//
 
-/// Calls `apply` with every GSPMD string of the module and where it stands.
+/// Calls `apply` with every GSPMD string of the module and the operation that
+/// has it.
 static LogicalResult
 forEachTileString(ModuleOp module,
                   function_ref<LogicalResult(Operation *, StringAttr)> apply) {
@@ -83,7 +84,7 @@ forEachTileString(ModuleOp module,
                            : StringAttr();
     return text ? apply(op, text) : success();
   };
-  // What XLA leaves of them when it partitions.
+  // When XLA partitions a module, it leaves these strings.
   SmallVector<Attribute> left;
   if (auto list =
           module->getAttrOfType<ArrayAttr>("mhlo.spmd_parameters_shardings"))
@@ -142,14 +143,14 @@ LogicalResult ForeignShardings::importMeshes(ModuleOp module) {
     }
     op->erase();
   }
-  // Meshes that groups name say nothing about how arguments lie.
+  // Meshes that only groups name say nothing about the shardings of arguments.
   bool isLocal = isPartitioned(module) && hasTileStrings(module);
   if (!mesh && failed(importStringMeshes(module)))
     return failure();
   return mesh && !isLocal ? success() : importTileMesh(module);
 }
 
-/// `xla.sdy.meshes = "{mesh = #sdy.mesh<[..]>}"` of the module.
+/// Reads `xla.sdy.meshes = "{mesh = #sdy.mesh<[..]>}"` of the module.
 LogicalResult ForeignShardings::importStringMeshes(ModuleOp module) {
   auto text = dyn_cast_or_null<StringAttr>(
       getFrontendAttribute(module->getAttrDictionary(), "xla.sdy.meshes"));
@@ -181,7 +182,8 @@ LogicalResult ForeignShardings::importStringMeshes(ModuleOp module) {
   return success();
 }
 
-/// The digits of devices along which groups of a partitioned program stand.
+/// Adds the digits of device numbers along which the groups of a partitioned
+/// program are formed.
 static LogicalResult addGroups(ModuleOp module, int64_t devices,
                                AxisFactors &factors) {
   WalkResult result = module.walk([&](Operation *op) {
@@ -190,7 +192,7 @@ static LogicalResult addGroups(ModuleOp module, int64_t devices,
     FailureOr<DeviceGroups> groups = readGroups(op, devices);
     if (failed(groups))
       return WalkResult::interrupt();
-    // Those that follow no digits are refused where they are used.
+    // Groups that follow no digits are refused where they are used.
     if (auto digits =
             findDigits(groups->devices, {devices / groups->size, groups->size}))
       for (const Digit &digit : (*digits)[1])
@@ -250,7 +252,7 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
 // Shardings
 //===----------------------------------------------------------------------===//
 
-/// Every device has what is said to be on one alone.
+/// Every device gets a value that should be on one device alone.
 static void warnOfOneDevice(Operation *op) {
   op->emitWarning() << "the sharding is for one device alone, and every device "
                        "of the mesh gets the value: write a replicated one";
@@ -264,7 +266,7 @@ spmd::ShardingAttr ForeignShardings::onMesh(Operation *op,
   if (!mesh)
     return {};
   spmd::MeshOp own = mesh;
-  // Shardy's form for one device has no dimensions.
+  // Shardy's sharding for one device has no dimensions.
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (tensor && tensor.getRank() > 0 && sharding.getDims().empty()) {
     warnOfOneDevice(op);
@@ -276,7 +278,8 @@ spmd::ShardingAttr ForeignShardings::onMesh(Operation *op,
       sharding.getReplicated(), sharding.getUnreduced(), sharding.getKind());
 }
 
-/// Digits of devices' numbers as axes, along which places are numbered.
+/// Returns the axes for a digit of device numbers; positions are numbered along
+/// these axes.
 static std::optional<AxisList> toAxesOfDevices(const Digit &digit,
                                                const Mesh &mesh) {
   if (mesh.deviceIds.empty())
@@ -301,7 +304,7 @@ static std::optional<AxisList> toAxesOfDevices(const Digit &digit,
 FailureOr<AxisList> ForeignShardings::readAxes(Operation *op,
                                                const TileSharding &sharding,
                                                unsigned dim) const {
-  spmd::MeshOp known = mesh; // whose accessors are not const
+  spmd::MeshOp known = mesh; // its accessors are not const
   Mesh own = known.toMesh();
   AxisList axes;
   for (const Digit &digit : sharding.dims[dim]) {
@@ -342,7 +345,7 @@ ForeignShardings::toAttr(Operation *op, const TileSharding &sharding,
   return spmd::ShardingAttr::get(op->getContext(), own, result);
 }
 
-/// `unspecified_dims=[0,1]` in the backend_config of a @Sharding.
+/// Reads `unspecified_dims=[0,1]` in the backend_config of a @Sharding.
 static SmallVector<int64_t> getOpenDims(Operation *op) {
   SmallVector<int64_t> dims;
   auto config = op->getAttrOfType<StringAttr>("backend_config");

@@ -9,7 +9,8 @@
 /// | `xla.sdy.sharding = "#sdy.sharding<..>"` in `mhlo.frontend_attributes` | Shardy, as strings |
 /// | `sdy.sharding = #sdy.sharding<..>` | Shardy |
 ///
-/// Where several stand together, the one further down counts: it says more.
+/// If there are several, the one further down in this table counts: it says
+/// more.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_SHARDINGS_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_SHARDINGS_H
@@ -24,20 +25,20 @@ namespace tp::stablehlo {
 
 class ForeignShardings {
 public:
-  /// Writes the module's meshes as `spmd.mesh`.
+  /// Rewrites the module's meshes as `spmd.mesh`.
   mlir::LogicalResult importMeshes(mlir::ModuleOp module);
 
-  /// The shardings that `attributes` of something at `op` say for values of
-  /// `types`; null where they say nothing.
+  /// Returns the shardings that `attributes`, found at `op`, give to values of
+  /// `types`; null for values without a sharding.
   mlir::FailureOr<llvm::SmallVector<spmd::ShardingAttr>>
   read(mlir::Operation *op, mlir::DictionaryAttr attributes,
        mlir::TypeRange types) const;
-  /// The names of the axes that are manual behind `op`: all if it says
-  /// {manual}, else those of tiles that are.
+  /// Returns the names of the axes that are manual after `op`: all axes if it
+  /// says {manual}, else those of manual tiles.
   mlir::FailureOr<mlir::ArrayAttr> readManualAxes(mlir::Operation *op) const;
-  /// A sharding that `op` has for a value of `type`: one on a mesh without axes
-  /// as one on the module's mesh. What is for one device alone all get, with a
-  /// warning.
+  /// Turns a sharding that `op` gives to a value of `type`, and that may be on
+  /// a mesh without axes, into one on the module's mesh. A value that should be
+  /// on one device alone is replicated, with a warning.
   spmd::ShardingAttr onMesh(mlir::Operation *op, spmd::ShardingAttr sharding,
                             mlir::Type type) const;
   /// The module's mesh; null if it has none.
@@ -46,7 +47,7 @@ public:
 private:
   mlir::LogicalResult importStringMeshes(mlir::ModuleOp module);
   mlir::LogicalResult importTileMesh(mlir::ModuleOp module);
-  /// The mesh's axes for a dimension of tiles; emits at `op` what is wrong.
+  /// Returns the mesh's axes for a dimension of tiles; emits errors at `op`.
   mlir::FailureOr<AxisList> readAxes(mlir::Operation *op,
                                      const TileSharding &sharding,
                                      unsigned dim) const;
@@ -58,12 +59,13 @@ private:
   llvm::SmallVector<mlir::StringAttr> emptyMeshes;
 };
 
-/// The target of a custom call; empty for anything else, and for no operation.
+/// Returns the target of a custom call; empty for other operations and for
+/// null.
 llvm::StringRef getCallTarget(mlir::Operation *op);
-/// The attribute `name` of an operation's frontend attributes.
+/// Returns the attribute `name` of an operation's frontend attributes.
 mlir::Attribute getFrontendAttribute(mlir::DictionaryAttr attributes,
                                      llvm::StringRef name);
-/// What a string with text of a Shardy attribute says; null if nothing.
+/// Parses a string that contains a Shardy attribute; null if it does not.
 mlir::Attribute readShardyString(mlir::Attribute string);
 
 } // namespace tp::stablehlo

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What functions say of their arguments and results.
+// The attributes of functions' arguments and results.
 
 #include "Signature.h"
 
@@ -31,14 +31,14 @@ std::string stablehlo::toDotted(StringRef path) {
   return name;
 }
 
-/// The name that JAX gives an argument through its location.
+/// Returns the name that JAX gives an argument through its location.
 static StringRef getLocatedName(Location loc) {
   auto name = dyn_cast<NameLoc>(loc);
   return name ? name.getName().getValue() : StringRef();
 }
 
 namespace {
-/// The attributes of an argument or result, as ours.
+/// Converts the attributes of arguments and results.
 class Signature {
 public:
   Signature(func::FuncOp function, const ForeignShardings &shardings)
@@ -47,7 +47,8 @@ public:
   LogicalResult import();
 
 private:
-  /// Attributes that are not foreign, with the sharding that foreign ones say.
+  /// Returns the attributes that are not foreign, plus the sharding that
+  /// foreign attributes give.
   FailureOr<NamedAttrList> convert(DictionaryAttr attributes, Type type);
   void setName(NamedAttrList &attributes, StringRef path,
                llvm::StringSet<> &seen);
@@ -76,7 +77,8 @@ FailureOr<NamedAttrList> Signature::convert(DictionaryAttr attributes,
   return own;
 }
 
-/// A name stands for one value; a second one keeps its number.
+/// A name belongs to one value; a second value with the same name keeps its
+/// number instead.
 void Signature::setName(NamedAttrList &attributes, StringRef path,
                         llvm::StringSet<> &seen) {
   if (auto given = dyn_cast_or_null<StringAttr>(attributes.get(kNameAttr))) {
@@ -143,7 +145,7 @@ void stablehlo::moveResultConstraints(func::FuncOp function) {
                returned.get().getDefiningOp<spmd::ConstraintOp>()) {
       auto known = function.getResultAttrOfType<spmd::ShardingAttr>(
           index, spmd::kShardingAttr);
-      // What asks for the same once more, and is used by nobody.
+      // Erases unused constraints that only repeat this one.
       for (Operation *user : llvm::make_early_inc_range(constraint->getUsers()))
         if (auto repeated = dyn_cast<spmd::ConstraintOp>(user);
             repeated && repeated->use_empty() &&

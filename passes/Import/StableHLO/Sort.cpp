@@ -11,25 +11,26 @@ using namespace tp::stablehlo;
 
 namespace {
 
-/// What rows are compared by: an operand, upwards or downwards.
+/// A key that rows are compared by: an operand, ascending or descending.
 struct Key {
   unsigned operand;
   bool isDescending;
 };
 
-/// Reads a comparator, a region on the pairs (a0, b0, a1, b1, ..) that says
-/// whether row a stands before row b. Known are
+/// Reads a comparator, a region on the pairs (a0, b0, a1, b1, ..) that returns
+/// whether row a comes before row b. The known forms are
 ///
 ///     a0 < b0
 ///     a0 < b0 or (a0 == b0 and <a comparison of further keys>)
 ///
 /// with `>` for `<`, and with floats changed so that all zeros and all NaNs are
-/// equal, as tp.sort has them.
+/// equal, as tp.sort treats them.
 class ComparatorReader {
 public:
   explicit ComparatorReader(Region &region) : region(region) {}
 
-  /// The keys, the most significant one first; empty if it is another one.
+  /// Returns the keys, the most significant one first; empty if the comparator
+  /// has another form.
   SmallVector<Key> read() {
     Operation *end = getReturn(region);
     SmallVector<Key> keys;
@@ -45,14 +46,15 @@ private:
     return op && op->getName().getStringRef() == name ? op : nullptr;
   }
 
-  /// One value, or two constants that are equal.
+  /// Returns true for one and the same value, or two equal constants.
   static bool isSame(Value a, Value b) {
     Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
     Attribute value = first ? first->getAttr("value") : Attribute();
     return a == b || (value && second && second->getAttr("value") == value);
   }
 
-  /// The argument behind what makes zeros and NaNs equal.
+  /// Returns the argument from which a value is computed by making zeros and
+  /// NaNs equal.
   static Value strip(Value value) {
     while (Operation *select = getOp(value, "stablehlo.select")) {
       if (select->getNumOperands() != 3)
@@ -73,7 +75,7 @@ private:
     return value;
   }
 
-  /// `value` compares one operand of both rows.
+  /// Reads a comparison of one operand of both rows.
   bool readCompare(Value value, StringRef &direction, Key &key) {
     Operation *compare = getOp(value, "stablehlo.compare");
     if (!compare || compare->getNumOperands() != 2)
@@ -118,7 +120,7 @@ private:
 
 } // namespace
 
-/// `x` with its last dimension in the order of `places`.
+/// Returns `x` with its last dimension in the order that `places` gives.
 static Value emitOrdered(Emitter &emit, Value x, Value places) {
   int64_t last = typeOf(x).getRank() - 1;
   return emit.gather(x, places, last, last);
@@ -144,7 +146,7 @@ static Results convertSort(Conversion &c) {
       llvm::any_of(keys, [&](Key key) { return key.operand >= n; }))
     return c.unsupported() << " by a comparator that does not compare operands "
                               "by < or >, one after the other";
-  // Along the last dimension, where the others are batches of a gather.
+  // Sorts along the last dimension, so that the others are batches of a gather.
   SmallVector<int64_t> order, back(rank);
   for (int64_t i = 0; i < rank; ++i)
     if (i != *dim)
@@ -158,7 +160,7 @@ static Results convertSort(Conversion &c) {
   auto sort = [&](Value x, int64_t along, bool isDescending) {
     Type element = typeOf(x).getElementType();
     bool isBool = element.isInteger(1);
-    if (isBool) // which is no number
+    if (isBool) // a boolean is not a number
       x = c.emit.convert(x, c.builder.getIntegerType(8));
     auto indices =
         RankedTensorType::get(typeOf(x).getShape(), c.builder.getI32Type());
@@ -172,7 +174,8 @@ static Results convertSort(Conversion &c) {
     Value values = sort(c.in(), *dim, keys[0].isDescending).first;
     return c.one(values);
   }
-  // Stable sorts by one key after the other, the least significant one first.
+  // Sorts by one key after the other, the least significant first. Sorts are
+  // stable.
   Value places;
   for (Key key : llvm::reverse(keys)) {
     Value x = forth(c.in(key.operand));
@@ -185,7 +188,7 @@ static Results convertSort(Conversion &c) {
   for (Value x : c.op->getOperands()) {
     auto iota = x.getDefiningOp<IotaOp>();
     Type element = typeOf(x).getElementType();
-    // The order itself is what sorting indices along gives.
+    // Sorting the indices themselves gives the order.
     if (iota && int64_t(iota.getDim()) == *dim && isa<IntegerType>(element))
       results.push_back(home(c.emit.convert(places, element)));
     else
@@ -194,7 +197,7 @@ static Results convertSort(Conversion &c) {
   return results;
 }
 
-/// The k greatest of the last dimension and their indices.
+/// Returns the k greatest elements of the last dimension and their indices.
 static Results convertTopK(Conversion &c) {
   if (auto largest = dyn_cast_or_null<BoolAttr>(c.get("largest"));
       largest && !largest.getValue())

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Functions of chlo that are polynomials, rational functions and series of
-// others, as XLA computes them: they compute in at least f32, and those with
-// coefficients for f32 alone refuse f64.
+// Functions of chlo that are computed by polynomials, rational functions and
+// series, as in XLA. They are computed in at least f32. Functions whose
+// coefficients are for f32 only refuse f64.
 
 #include "Conversion.h"
 
@@ -17,7 +17,8 @@ using namespace tp::stablehlo;
 
 namespace {
 
-/// A float and what is done with it, as an expression.
+/// A float with arithmetic operators, so that formulas can be written as
+/// expressions.
 class Real {
 public:
   Real(Emitter &emit, Value value) : emit(&emit), value(value) {}
@@ -54,18 +55,18 @@ public:
     return compare(ComparePredicate::LT, number(c));
   }
   Value isEqual(Real o) const { return compare(ComparePredicate::EQ, o); }
-  /// This where `condition` holds, `otherwise` elsewhere.
+  /// Returns this value where `condition` holds, and `otherwise` elsewhere.
   Real where(Value condition, Real otherwise) const {
     return {*emit, emit->select(condition, value, otherwise.value)};
   }
-  /// The polynomial with these coefficients, the highest first.
+  /// Evaluates the polynomial with these coefficients, the highest first.
   Real polynomial(ArrayRef<double> coefficients) const {
     Real sum = number(coefficients.front());
     for (double coefficient : coefficients.drop_front())
       sum = sum * *this + coefficient;
     return sum;
   }
-  /// A series of Chebyshev polynomials, the highest first.
+  /// Evaluates a series of Chebyshev polynomials, the highest first.
   Real chebyshev(ArrayRef<double> coefficients) const {
     Real b0 = number(0), b1 = b0, b2 = b0;
     for (double coefficient : coefficients) {
@@ -84,7 +85,7 @@ constexpr double kPi = 3.14159265358979323846;
 
 } // namespace
 
-/// Converts by a function of one float. With `narrowOnly`, f64 is refused.
+/// Converts a function of one float. With `narrowOnly`, f64 is refused.
 template <Real (*function)(Real), bool narrowOnly = false>
 static Results convertFunction(Conversion &c) {
   if (!isa<FloatType>(c.outElement()))
@@ -99,7 +100,7 @@ static Results convertFunction(Conversion &c) {
 // Inverse hyperbolic functions
 //===----------------------------------------------------------------------===//
 
-/// Beyond this, adding 1 to a square changes nothing.
+/// Beyond this number, adding 1 to the square changes nothing.
 static constexpr double kFar = 1e8;
 
 static Real asinh(Real x) {
@@ -122,9 +123,10 @@ static Real atanh(Real x) { return (x.log1p() - (-x).log1p()) * 0.5; }
 // The error function's relatives
 //===----------------------------------------------------------------------===//
 
-/// In doubles, by the rational functions of Cephes (S. Moshier, ndtr.c).
+/// Computes erfc for f64, by the rational functions of Cephes (S. Moshier,
+/// ndtr.c).
 static Real erfcOfDoubles(Real x) {
-  // What is beyond is below the least double.
+  // Beyond this number, the result is below the least double.
   constexpr double kFar = 27;
   Real size = x.abs().apply<MinOp>(x.number(kFar)), square = size * size;
   Real near =
@@ -238,7 +240,7 @@ static Real digamma(Real x) {
   Real t = z + 7.5;
   Real logT = (z / 7.5).log1p() + std::log(7.5);
   Real result = logT + numerator / denominator - t.number(7) / t;
-  // The nearest integer leaves what has the same tangent.
+  // Subtracting the nearest integer does not change the tangent.
   Real angle = (x + (x + 0.5).floor().abs()) * kPi;
   Real cotangent = angle.apply<CosOp>() / angle.apply<SinOp>() * kPi;
   result = (result - cotangent).where(reflects, result);
@@ -246,8 +248,8 @@ static Real digamma(Real x) {
   return poles.where(x.compare(ComparePredicate::LE, x.number(0)), result);
 }
 
-/// The sum of (q + k)^-s over all k from 0: ten terms, and Euler and
-/// Maclaurin's formula for the rest.
+/// Returns the sum of (q + k)^-s over all k from 0: ten terms, and the
+/// Euler-Maclaurin formula for the rest.
 static Real hurwitzZeta(Real s, Real q) {
   Real sum = q.number(0), at = q;
   for (int k = 0; k < 10; ++k) {
@@ -269,7 +271,7 @@ static Real hurwitzZeta(Real s, Real q) {
     factor = factor * rising / (at * at);
   }
   Real infinite = q.number(HUGE_VAL), nan = q.number(std::nan(""));
-  // Powers of what is below zero are there for whole exponents only.
+  // Powers of negative numbers exist for integer exponents only.
   Value isPole = q.compare(ComparePredicate::LE, q.number(0));
   Real below = infinite.where(
       q.isEqual(q.floor()),
@@ -293,7 +295,7 @@ static Results convertZeta(Conversion &c) {
   return c.one(c.emit.convert(result.value, c.outElement()));
 }
 
-/// The n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
+/// Computes the n-th derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
 static Results convertPolygamma(Conversion &c) {
   if (failed(checkPair(c)))
     return failure();
@@ -302,7 +304,7 @@ static Results convertPolygamma(Conversion &c) {
   Real sign = even * 2.0 - 1.0;
   Real high = sign * lgamma(n + 1.0).exp() * hurwitzZeta(n + 1.0, x);
   Real result = digamma(x).where(n.isEqual(n.number(0)), high);
-  // There is no derivative of a part of an order, or of one below zero.
+  // There are no derivatives of fractional or negative order.
   Value isOrder = n.isEqual(n.floor());
   result = result.where(isOrder, n.number(std::nan("")));
   result = n.number(std::nan("")).where(n.isLess(0), result);
@@ -343,8 +345,8 @@ static Real besselI1e(Real x) {
 // Bits
 //===----------------------------------------------------------------------===//
 
-/// The next float from x towards y: floats of one sign are in the order of
-/// their bits.
+/// Returns the next float from x towards y. Floats with the same sign have the
+/// order of their bits.
 static Results convertNextAfter(Conversion &c) {
   if (failed(checkPair(c)))
     return failure();
@@ -357,13 +359,13 @@ static Results convertNextAfter(Conversion &c) {
   auto compare = [&](ComparePredicate predicate, Value a, Value b) {
     return emit.compare(predicate, a, b);
   };
-  // Away from zero is one more, as long as the sign does not change.
+  // Adding one to the bits moves the value away from zero, for either sign.
   Value isAbove = compare(ComparePredicate::GT, x, y);
   Value isNegative = compare(ComparePredicate::LT, x, zero);
   Value shrinks = emit.binary<XorOp>(isAbove, isNegative);
   Value step = emit.select(shrinks, emit.constant(-1, bits), one);
   Value next = emit.bitcast(emit.binary<AddOp>(bits, step), element);
-  // From zero, the least number with the sign of y.
+  // From zero, the next number is the least number with the sign of y.
   Value signBit = emit.binary<ShiftLeftOp>(
       one, emit.constant(element.getWidth() - 1, bits));
   Value least = emit.bitcast(
@@ -373,14 +375,14 @@ static Results convertNextAfter(Conversion &c) {
   Value result =
       emit.select(compare(ComparePredicate::EQ, x, zero), least, next);
   result = emit.select(compare(ComparePredicate::EQ, x, y), y, result);
-  // A NaN among them is the result.
+  // If x or y is NaN, so is the result.
   Value sum = emit.binary<AddOp>(x, y);
   Value isNaN = emit.binary<OrOp>(compare(ComparePredicate::NE, x, x),
                                   compare(ComparePredicate::NE, y, y));
   return c.one(emit.select(isNaN, sum, result));
 }
 
-/// The upper half of a product.
+/// Returns the upper half of a product.
 static Results convertMulHigh(Conversion &c) {
   auto element = dyn_cast<IntegerType>(c.outElement());
   if (!element || element.getWidth() > 32)

@@ -45,14 +45,15 @@ namespace tp {
 
 class Emitter;
 
-/// Whether there is anything to import: an operation of stablehlo, chlo or sdy.
+/// Returns true if there is anything to import: an operation of stablehlo, chlo
+/// or sdy.
 bool hasStableHLO(mlir::ModuleOp module);
 
 /// Converts all of `module` in place.
 mlir::LogicalResult importStableHLO(mlir::ModuleOp module);
 
-/// The complementary error function of floats of at least 32 bits, as imports
-/// write it: the dialect has no op for it.
+/// Creates the complementary error function of floats with at least 32 bits,
+/// for which the dialect has no op.
 mlir::Value emitErfc(Emitter &emit, mlir::Value x);
 
 } // namespace tp

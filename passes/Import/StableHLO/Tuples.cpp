@@ -7,7 +7,8 @@
 
 using namespace mlir;
 
-/// Which element of `tuple` the operation takes, if that is what it does.
+/// Returns the number of the element that the operation takes from `tuple`;
+/// nullopt if it does something else.
 static std::optional<unsigned> getElement(Operation *op, TupleType tuple) {
   auto index = op->getName().getStringRef() == "stablehlo.get_tuple_element"
                    ? op->getAttrOfType<IntegerAttr>("index")
@@ -20,7 +21,7 @@ static std::optional<unsigned> getElement(Operation *op, TupleType tuple) {
   return index.getValue().getZExtValue();
 }
 
-/// The same operation with a result for each element.
+/// Creates the same operation with a result for each element of the tuple.
 static Operation *withResults(Operation *op, TupleType tuple) {
   OpBuilder builder(op);
   Operation *other = Operation::create(
@@ -56,7 +57,7 @@ static void unpack(Operation *op) {
 }
 
 void tp::stablehlo::unpackTuples(ModuleOp module) {
-  // Users go with what they use: they stand behind it.
+  // Collects first: unpacking an operation erases its users, which come later.
   SmallVector<Operation *> tuples;
   module.walk([&](Operation *op) {
     if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TupleType>))

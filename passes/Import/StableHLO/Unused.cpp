@@ -40,13 +40,13 @@ bool UnusedFinder::onlyComputes(Operation *op) const {
   for (Region &region : op->getRegions())
     for (Block &block : region)
       for (Operation &nested : block)
-        // The end of a region hands out results.
+        // The terminator of a region only passes on results.
         if (&nested != &block.back() && !onlyComputes(&nested))
           return false;
   return true;
 }
 
-/// Or inside of what is.
+/// An operation inside of an unused one is also unused.
 bool UnusedFinder::isUnused(Operation *op) const {
   for (; op; op = op->getParentOp())
     if (unused.ops.contains(op))
@@ -54,7 +54,7 @@ bool UnusedFinder::isUnused(Operation *op) const {
   return false;
 }
 
-/// Those that unused operations call, and nothing else.
+/// Adds the functions that only unused operations call.
 void UnusedFinder::addFunctions(ArrayRef<FunctionCalls> functions) {
   llvm::DenseSet<StringAttr> candidates, used;
   for (Operation *op : unused.ops)
@@ -65,7 +65,7 @@ void UnusedFinder::addFunctions(ArrayRef<FunctionCalls> functions) {
     if (!isa<func::CallOp>(op))
       collectSymbols(op, used);
   });
-  // Callers first. None of the candidates is in a circle.
+  // Callers come first. None of the candidates is recursive.
   for (const auto &[function, calls] : llvm::reverse(functions)) {
     func::FuncOp caller = function;
     StringAttr name = caller.getSymNameAttr();
@@ -88,7 +88,7 @@ Unused UnusedFinder::run(ArrayRef<FunctionCalls> functions) {
         !callee.isExternal() && llvm::all_of(callee.getOps(), isPure))
       unused.pure.insert(callee.getNameAttr());
   }
-  // Users stand behind what they use.
+  // Users come after the operations that they use.
   module.walk<WalkOrder::PreOrder, ReverseIterator>([&](Operation *op) {
     if (op->getNumResults() != 0 &&
         llvm::all_of(op->getUsers(),

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a program computes and nobody uses.
+/// \file Finds computations whose results are not used.
 ///
-/// Exporters write down whatever a library function computes. PyTorch's
-/// MaxPool2d finds the places of the largest elements, too, by a window over
-/// two tensors, though all that is used is the largest elements.
+/// Exporters write everything that a library function computes. For example,
+/// PyTorch's MaxPool2d also finds the positions of the largest elements, by a
+/// window over two tensors, even if only the elements are used.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_UNUSED_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_UNUSED_H
@@ -16,17 +16,17 @@
 namespace tp::stablehlo {
 
 struct Unused {
-  /// Operations and calls whose results have no use, if all that they do is to
-  /// compute these, and private functions that only these call. Not what is
-  /// inside of them.
+  /// Operations and calls whose results are not used, if they only compute
+  /// these results; and private functions that only such operations call.
+  /// Operations nested in these are not included.
   llvm::DenseSet<mlir::Operation *> ops;
-  /// The names of all functions that only compute. Not of those that call
-  /// themselves, which need not end.
+  /// The names of all functions that only compute. Recursive functions are not
+  /// included, since they may not terminate.
   llvm::DenseSet<mlir::StringAttr> pure;
 };
 
-/// `computes` tells of an operation, but for its regions, that its results are
-/// all that it does. Fails with an error if there are too many calls.
+/// `computes` returns true if an operation, its regions aside, only computes
+/// its results. Fails with an error if there are too many calls.
 mlir::FailureOr<Unused>
 findUnused(mlir::ModuleOp module,
            llvm::function_ref<bool(mlir::Operation *)> computes);

@@ -43,8 +43,8 @@ FailureOr<Windows> tp::stablehlo::readWindows(Conversion &c, Sizes shape,
   return windows;
 }
 
-/// Elements of `value` around and between those of `x` along `dim`, or fewer of
-/// them.
+/// Adds elements of `value` around and between the elements of `x` along `dim`,
+/// or removes elements for negative padding.
 static Value emitPadded(Conversion &c, Value x, Value value, int64_t dim,
                         const Windows &windows) {
   int64_t low = windows.low[dim], high = windows.high[dim];
@@ -65,7 +65,7 @@ static Value emitPadded(Conversion &c, Value x, Value value, int64_t dim,
   return x;
 }
 
-/// Along all dimensions.
+/// The same along all dimensions.
 static Value emitPadded(Conversion &c, Value x, Value value,
                         const Windows &windows) {
   for (size_t dim = 0; dim < windows.sizes.size(); ++dim)
@@ -73,7 +73,7 @@ static Value emitPadded(Conversion &c, Value x, Value value,
   return x;
 }
 
-/// Part of dimension `dim`.
+/// Returns a part of dimension `dim`.
 static Value emitPart(Emitter &emit, Value x, int64_t dim, int64_t start,
                       int64_t limit, int64_t stride = 1) {
   SmallVector<int64_t> limits(typeOf(x).getShape()), starts(limits.size(), 0),
@@ -86,8 +86,8 @@ static Value emitPart(Emitter &emit, Value x, int64_t dim, int64_t start,
   return emit.slice(x, starts, limits, strides);
 }
 
-/// Combines each element of `a` with the one of `b` `offset` behind it, as far
-/// as there is one.
+/// Combines each element of `a` with the element of `b` that is `offset`
+/// positions further on, if there is one.
 static Results emitCombined(Conversion &c, ArrayRef<Value> a, ArrayRef<Value> b,
                             int64_t dim, int64_t offset, CombineFn body) {
   auto sizeOf = [&](Value x) { return typeOf(x).getDimSize(dim); };
@@ -100,8 +100,8 @@ static Results emitCombined(Conversion &c, ArrayRef<Value> a, ArrayRef<Value> b,
   return body(pairs, typeOf(pairs[0]).getShape());
 }
 
-/// Windows of 1, 2, 4, .. elements, put together to windows of `size`: as many
-/// steps as it has bits, whatever `body` does, as long as it is associative.
+/// Builds windows of `size` elements from windows of 1, 2, 4, .. elements: this
+/// takes as many steps as `size` has bits. `body` must be associative.
 static Results emitSliding(Conversion &c, SmallVector<Value> values,
                            int64_t dim, int64_t size, int64_t dilation,
                            CombineFn body) {
@@ -131,8 +131,8 @@ static Results emitSliding(Conversion &c, SmallVector<Value> values,
   return sum;
 }
 
-/// Combines the elements of all windows along a dimension, in their order. What
-/// windows reach where the dimension is cut is fetched once.
+/// Combines the elements of all windows along a dimension, in order. If the
+/// dimension is sharded, the elements that windows reach are fetched once.
 static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
                         const Windows &windows, int64_t dim, int64_t output,
                         CombineFn body) {
@@ -171,10 +171,10 @@ static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
   return sum;
 }
 
-/// Windows of at most so many elements are combined element by element.
+/// Windows with at most this many elements are combined element by element.
 static constexpr int64_t kMostTaps = 8;
 
-/// All dimensions, the last one first, so that the order of elements stays.
+/// Handles the last dimension first, so that elements stay in order.
 Results tp::stablehlo::emitWindows(Conversion &c, SmallVector<Value> values,
                                    ValueRange fills, const Windows &windows,
                                    Sizes output, CombineFn body) {
@@ -205,8 +205,8 @@ Results tp::stablehlo::emitWindows(Conversion &c, SmallVector<Value> values,
   return values;
 }
 
-/// Each tensor with elements of `paddings` around it, and as the last one which
-/// elements are its own: 1, and 0 for padding.
+/// Returns each tensor with elements of `paddings` around it, and as the last
+/// value a mark for each element: 1 for the tensor's own, 0 for padding.
 static SmallVector<Value> emitMarked(Conversion &c, ValueRange tensors,
                                      ValueRange paddings,
                                      const Windows &windows) {
@@ -220,8 +220,8 @@ static SmallVector<Value> emitMarked(Conversion &c, ValueRange tensors,
   return values;
 }
 
-/// Combines two lists of values that end in marks: what is marked on both
-/// sides by `body`, else what is marked.
+/// Combines two lists of values that end in marks: elements marked on both
+/// sides by `body`; otherwise takes the marked one.
 static Results combineMarked(Conversion &c, ArrayRef<Value> pairs, Sizes shape,
                              CombineFn body) {
   size_t n = pairs.size() / 2 - 1;
@@ -242,8 +242,8 @@ static Results combineMarked(Conversion &c, ArrayRef<Value> pairs, Sizes shape,
   return combined;
 }
 
-/// The windows of tensors by a region of which no identity is known: padding
-/// is marked, and left out.
+/// Combines windows of tensors by a region without a known identity: padding is
+/// marked, and left out.
 static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
                                  ValueRange inits, const Windows &windows,
                                  CombineFn body) {
@@ -261,7 +261,7 @@ static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
                   });
   if (failed(reduced))
     return failure();
-  // The initial values stand for elements that are there.
+  // The initial values are marked as existing elements.
   SmallVector<Value> pairs;
   for (Value init : inits)
     pairs.push_back(c.emit.splat(init, c.outShape()));
@@ -273,8 +273,9 @@ static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
   return combined;
 }
 
-/// The dimension along which every window has all elements up to its place, or
-/// with `true` all from there on; none if windows are others.
+/// Returns the dimension along which every window has all elements up to its
+/// own position or, with `true`, all elements from there on; nullopt for other
+/// windows.
 static std::optional<std::pair<int64_t, bool>>
 getCumulative(const Windows &windows, Sizes shape) {
   std::optional<std::pair<int64_t, bool>> found;
@@ -293,7 +294,7 @@ getCumulative(const Windows &windows, Sizes shape) {
   return found;
 }
 
-/// The reduction that combines as the region does.
+/// Returns the reduction that combines like the region.
 static std::optional<ReductionKind> getKind(Combiner combiner) {
   switch (combiner) {
   case Combiner::Add:
@@ -309,9 +310,9 @@ static std::optional<ReductionKind> getKind(Combiner combiner) {
   }
 }
 
-/// As XLA has it, padding does not count, and the initial values count once in
-/// every window. The text of StableHLO combines them once more for each element
-/// of padding, which is the same if they change nothing.
+/// As in XLA, padding does not count, and the initial values count once in
+/// every window. According to StableHLO's text, they are combined once more for
+/// each element of padding, which is the same if they are identities.
 static Results convertReduceWindow(Conversion &c) {
   size_t operands = c.op->getNumOperands(), n = operands / 2;
   if (operands % 2 || n == 0 || c.op->getNumResults() != n)

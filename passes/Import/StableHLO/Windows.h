@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Windows that slide over a tensor, as `reduce_window` and
-/// `select_and_scatter` have them.
+/// \file Windows that slide over a tensor, as in `reduce_window` and
+/// `select_and_scatter`.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_WINDOWS_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_WINDOWS_H
@@ -28,16 +28,16 @@ struct Windows {
   }
 };
 
-/// Those of `c.op`, over a tensor of `shape`; an error unless they are as many
-/// as `output` says.
+/// Reads the windows of `c.op` over a tensor of `shape`. It is an error if
+/// their number is not that of `output`.
 mlir::FailureOr<Windows> readWindows(Conversion &c, Sizes shape, Sizes output);
 
 /// Combines two lists of values of one shape, element by element.
 using CombineFn =
     llvm::function_ref<Results(llvm::ArrayRef<mlir::Value> pairs, Sizes shape)>;
 
-/// What `combine` makes of the elements of each window. `fills` are what
-/// surrounds the values.
+/// Combines the elements of each window by `combine`. `fills` are the elements
+/// that surround the values.
 Results emitWindows(Conversion &c, llvm::SmallVector<mlir::Value> values,
                     mlir::ValueRange fills, const Windows &windows,
                     Sizes output, CombineFn combine);
