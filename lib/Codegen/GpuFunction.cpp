@@ -53,8 +53,8 @@ FailureOr<KernelLaunch> tp::codegen::getLaunch(Operation *op, int64_t items,
     return launch;
   return op->emitError() << prefix(ErrorCode::KernelTooLarge) << "needs "
                          << launch.blocks << " blocks of " << threads
-                         << " threads; a launch has at most "
-                         << INT32_MAX << " blocks";
+                         << " threads; a launch has at most " << INT32_MAX
+                         << " blocks";
 }
 
 Value tp::codegen::getGlobalThread(OpBuilder &builder, Location loc,

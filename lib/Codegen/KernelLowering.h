@@ -22,9 +22,9 @@ struct MathSupport {
 /// Functions without a polynomial stay, and so do all of f64 except roots and
 /// rounding.
 ///
-/// The largest errors, in units of the last place: exp 2 (with `hasExp2`, 1 +
-/// |x|), sin and cos 2 for |x| < 2^30, others as MLIR's polynomials; with
-/// `hasQuickDivision`, quotients of vectors 2.
+/// The largest errors, in units of the last place: 2 of exp, or with `hasExp2`
+/// 1 + |x|; 2 of sin and cos for |x| < 2^30; those of MLIR's polynomials for
+/// others; with `hasQuickDivision`, 2 of quotients of vectors.
 mlir::LogicalResult expandMath(mlir::Operation *module,
                                const MathSupport &support);
 

@@ -189,9 +189,10 @@ static LogicalResult checkManualType(ManualOp op, Type type,
   if (local.getEncoding() &&
       getLayout(local, *layout.mesh).sharding.sameLayout(layout.sharding))
     return success();
-  return op.emitError() << prefix(ErrorCode::BadLocalType) << type
-                        << " does not have the sharding that the manual axes ask for: "
-                        << layout.sharding.str(*layout.mesh);
+  return op.emitError()
+         << prefix(ErrorCode::BadLocalType) << type
+         << " does not have the sharding that the manual axes ask for: "
+         << layout.sharding.str(*layout.mesh);
 }
 
 /// The devices' parts of an operand inside the region.

@@ -27,9 +27,9 @@ LogicalResult tp::interp::checkSize(Operation *op, Type type, int64_t devices,
                            << " is not a type that tensor code computes with";
   if (getVolume(tensor.getShape()) * devices > double(options.maxElements))
     return op->emitError() << prefix(ErrorCode::TooLarge) << tensor << " on "
-                           << devices << " devices exceeds the interpreter's limit of "
-                           << options.maxElements
-                           << " elements";
+                           << devices
+                           << " devices exceeds the interpreter's limit of "
+                           << options.maxElements << " elements";
   return success();
 }
 

@@ -74,7 +74,8 @@ FailureOr<PlanWords> PlanWords::parse(StringRef plan, StringRef zero,
   }
   if (words.cutsSequence && !words.isMegatron)
     return emitError(loc) << prefix(ErrorCode::BadPlanWords) << "plan=" << plan
-                          << ": sp shards the activations that megatron sums, and needs megatron: write megatron+sp";
+                          << ": sp shards the activations that megatron sums, "
+                             "and needs megatron: write megatron+sp";
   if (!zero.empty() && failed(parseZero(words, zero, loc)))
     return failure();
   return words;

@@ -114,9 +114,10 @@ absl::Status OutputCheck::report() const {
   std::vector<std::string> undecided = getNames(Verdict::Undecided);
   bool isChecked = comparisons.empty() || has(Verdict::Fine);
   if (!isChecked && undecided.empty())
-    return makeError(ErrorCode::CheckFailed,
-                     "all outputs are NaN, also those of the whole program: give "
-                     "inputs that it is made for, --input=NAME=FILE");
+    return makeError(
+        ErrorCode::CheckFailed,
+        "all outputs are NaN, also those of the whole program: give "
+        "inputs that it is made for, --input=NAME=FILE");
   if (!isChecked)
     return makeError(ErrorCode::CheckUndecided,
                      "rounding alone may change every output that much, so "
@@ -179,8 +180,8 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
     return makeError(ErrorCode::CheckUndecided,
                      "rounding alone changes the first token, so nothing is "
                      "checked; choose another prompt");
-  return makeError(ErrorCode::CheckFailed, "the tokens differ from token ", same,
-                   " on: the whole program generates ",
+  return makeError(ErrorCode::CheckFailed, "the tokens differ from token ",
+                   same, " on: the whole program generates ",
                    absl::StrJoin(wanted.begin() + static_cast<ptrdiff_t>(same),
                                  wanted.end(), ","));
 }

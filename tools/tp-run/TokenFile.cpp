@@ -58,8 +58,7 @@ absl::StatusOr<TensorReader> tprun::openTokenFile(const std::string &path) {
     if (version != format.version)
       return makeError(ErrorCode::TrainingData, "'", path,
                        "' has llm.c's magic number ", magic,
-                       ": expects version ", format.version, ", got ",
-                       version);
+                       ": expects version ", format.version, ", got ", version);
     uint64_t wanted = kHeaderBytes + uint64_t{count} * getSize(format.dtype);
     if (file->size() != wanted)
       return makeError(ErrorCode::TrainingData, "'", path, "' has ",
