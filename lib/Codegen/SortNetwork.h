@@ -66,8 +66,8 @@ private:
   mlir::Value locate(mlir::Value permuted, int64_t bits);
   Words loadWords(mlir::Value permuted, int64_t stride, int64_t bits = 0);
   void storeWords(mlir::ValueRange words, mlir::Value permuted, int64_t stride);
-  /// Emits `emit` for the threads that have one of `groups` groups, and returns
-  /// its results.
+  /// Calls `emit` for code that only threads with one of the first `groups`
+  /// groups execute, and returns its results.
   Words emitForGroups(int64_t groups, llvm::function_ref<Words()> emit);
   /// The first slot of a group whose slots are `stride` apart.
   mlir::Value getFirst(mlir::Value group, int64_t stride);

@@ -36,8 +36,8 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   if (x == 0 || !std::isfinite(x))
     return value;
   if (type.isF64()) {
-    // The rounding error of a double is not known. A value of few digits was
-    // likely exact.
+    // How much a double was rounded is not known. If it has few significant
+    // bits, it is taken to be exact.
     bool isShort = (llvm::bit_cast<uint64_t>(x) & 0x3ffffff) == 0;
     double error = (2 * drawFraction(x) - 1) * 0x1p-53;
     return makeReal(isShort ? x : x + x * error);

@@ -124,8 +124,8 @@ const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
   return first;
 }
 
-/// Shards features along the axis. Several dimensions are those of heads, the
-/// last of which is the features inside one head.
+/// Shards features along the axis. If there are several dimensions, they number
+/// heads, except the last, which holds the features of one head.
 void PlanApplier::cut(TensorSharding &sharding, ArrayRef<unsigned> dims,
                       Value argument) {
   if (dims.empty())

@@ -33,7 +33,7 @@ struct WeightUse {
   mlir::OpOperand *operand;
   Features features;
 };
-/// Returns all uses of an argument as a weight that getFeatures() looks at.
+/// Returns every use of an argument as a weight that getFeatures() considers.
 std::vector<WeightUse> findWeightUses(mlir::BlockArgument argument);
 
 /// Returns the attention that has `value` as query, key, value or KV cache, or

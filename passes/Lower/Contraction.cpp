@@ -4,10 +4,10 @@
 // Lowers contractions to matrix products (see ContractionPlan.h).
 //
 // The result's layout can be chosen here: the tensor's own order if its last
-// letter is a row or a column, otherwise batches first, and the value is a view
-// of that. Only operands that still do not fit, or that the library cannot read
-// in their present layout, are copied: windows that overlap in blocks, anything
-// else as a whole.
+// letter is a row or a column, otherwise batches first, with the value as a
+// view of that result. An operand is copied only if it still does not fit, or
+// if the library cannot read its layout. Overlapping windows are copied block
+// by block, anything else as a whole.
 
 #include "ContractionPlan.h"
 #include "Lowering.h"
@@ -159,9 +159,9 @@ static bool isContiguousAlong(const View &view, StringRef letters,
 /// read.
 void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
   // The result's letters keep their order in C, and summed letters their order
-  // in the other operand. The letters that only this operand has come last, so
-  // that they are contiguous, if the library can read that; in A, only if they
-  // are contiguous already. Otherwise the summed letters come last.
+  // in the other operand. Letters of this operand alone are put last, which
+  // makes them contiguous, if the library can read that order; for A, only if
+  // they are contiguous already. Otherwise the summed letters are put last.
   std::string wanted, own, summed;
   Operand other = operand == A ? B : A;
   for (char letter : ordered)

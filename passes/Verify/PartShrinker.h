@@ -29,8 +29,9 @@ namespace tp {
 class PartShrinker final : public CountShrinker {
 public:
   /// For a dynamic slice or update whose first operand has the layout `layout`.
-  /// None for other ops, if the part is the whole dimension, if some devices
-  /// have no elements, or if one number would be mapped to several.
+  /// Returns nullopt if the op is another one, if the part is the whole
+  /// dimension, if some devices have no elements, or if one index would be
+  /// mapped to several.
   static std::optional<PartShrinker>
   create(mlir::Operation *op, const TensorSharding &layout, const Mesh &mesh);
 

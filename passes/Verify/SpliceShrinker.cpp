@@ -193,8 +193,8 @@ bool SpliceShrinker::liesAlike() const {
   return true;
 }
 
-/// Returns true if rows that are counted from the end of a block are also
-/// counted so in the small one.
+/// Returns true if rows that are counted from the end of a block are counted
+/// from the end of the shrunk block, too.
 bool SpliceShrinker::countsBackAlike(const Window &was,
                                      const Window &is) const {
   auto getStart = [](const Window &window, int64_t block) {

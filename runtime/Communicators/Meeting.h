@@ -33,9 +33,9 @@ struct Shown {
 
 /// One rank's place in a group. All fields except `phase` are written before
 /// the phase is announced, and stay unchanged until all have seen them. There
-/// are two of `shown`, so that what the last collective showed stays while the
-/// next is written. A collective after which no rank reads another's memory
-/// thus needs no meeting at its end.
+/// are two of `shown`, so that the data of the last collective stays valid
+/// while that of the next is written. A collective therefore needs no meeting
+/// at its end, unless ranks still read each other's memory after it.
 struct alignas(64) Slot {
   std::atomic<uint64_t> phase{0};
   Shown shown[2];

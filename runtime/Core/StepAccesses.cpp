@@ -11,8 +11,8 @@ class AccessCollector {
 public:
   explicit AccessCollector(const Artifact &artifact) : artifact(artifact) {}
 
-  /// For kernels only the bounds are known: their code decides what they access
-  /// in them.
+  /// Only the bounds of a kernel's accesses are known. Which elements within
+  /// the bounds it accesses depends on its code.
   void add(const KernelCallRow &call) {
     absl::Span<const BufferRow> buffers =
         artifact.rows<BufferRow>(call.buffers);
