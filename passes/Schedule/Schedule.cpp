@@ -400,7 +400,8 @@ void LoopPipeliner::improve(size_t number) {
 
 std::pair<step::ProgramOp, Prediction> LoopPipeliner::run() {
   program.walk([&](step::LoopOp loop) { // inner ones first
-    if (!getForms(loop).empty())
+    Shifts most = getMostShifts(loop);
+    if (most.ahead + most.behind > 0 || hasStackedGathers(loop))
       loops.push_back(loop);
   });
   if (loops.empty())

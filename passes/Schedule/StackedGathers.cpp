@@ -88,43 +88,26 @@ readTransposition(step::CopyOp op) {
   return std::array<int64_t, 3>{places, layers, part};
 }
 
-/// Returns true if the loop only reads `stack`, and each iteration reads its
-/// own layer, from the first to the last or in reverse.
+/// Returns true if the loop only reads `stack`, and each iteration reads only
+/// its own layer, from the first layer to the last or in reverse.
 static bool readsItsLayer(step::LoopOp loop, Value stack, Stacked &stacked) {
-  std::optional<bool> isReversed;
-  int64_t layers = loop.getCount();
-  WalkResult result = loop->walk([&](Operation *op) {
-    if (isa<step::ViewOp>(op) ||
-        isa<step::KernelOpInterface>(op->getParentOp()))
-      return WalkResult::advance();
-    for (Value operand : op->getOperands()) {
-      if (!step::isBuffer(operand.getType()) || step::getRoot(operand) != stack)
+  int64_t bytes =
+      stacked.whole *
+      step::getElementBytes(step::bufferTypeOf(stack).getElementType());
+  std::optional<int64_t> moves;
+  for (Operation &op : loop.getBody().front())
+    for (const Access &access : getAccesses(&op)) {
+      if (access.root != stack)
         continue;
-      auto view = operand.getDefiningOp<step::ViewOp>();
-      int64_t depth = 0;
-      for (Operation *at = op->getParentOp(); at != loop;
-           at = at->getParentOp())
-        depth += isa<step::LoopOp>(at);
-      if (!view || !view.getBy() || view.getAxes() ||
-          int64_t(view.getLoop()) != depth)
-        return WalkResult::interrupt();
-      int64_t by = *view.getBy();
-      bool isBack = by < 0;
-      if ((isBack ? -by : by) != stacked.whole ||
-          isReversed.value_or(isBack) != isBack)
-        return WalkResult::interrupt();
-      isReversed = isBack;
-      MemRefType type = view.getType();
-      int64_t bytes = step::getElementBytes(type.getElementType());
-      int64_t first = (isBack ? layers - 1 : 0) * stacked.whole;
-      if (step::Strides(type).offset < first ||
-          step::getEndByte(type) > (first + stacked.whole) * bytes)
-        return WalkResult::interrupt();
+      int64_t first = access.moves < 0 ? (loop.getCount() - 1) * bytes : 0;
+      if (access.isWrite || std::abs(access.moves) != bytes ||
+          moves.value_or(access.moves) != access.moves ||
+          access.begin < first || access.end > first + bytes)
+        return false;
+      moves = access.moves;
     }
-    return WalkResult::advance();
-  });
-  stacked.isReversed = isReversed.value_or(false);
-  return !result.wasInterrupted() && isReversed.has_value();
+  stacked.isReversed = moves.value_or(0) < 0;
+  return moves.has_value();
 }
 
 static std::optional<Stacked> read(step::CollectiveStartOp start,

@@ -61,13 +61,12 @@ void tprun::noteRun(const Session &session, const std::string &entry,
   if (all > names.size())
     absl::StrAppend(&results, " and ", all - names.size(), " more");
   int ranks = session.getNumRanks();
-  std::fprintf(
-      stderr, "note: %d rank%s, 1 run of %s, %s, %s\n", ranks,
-      ranks == 1 ? "" : "s", entry.c_str(),
-      time < absl::Seconds(1)
-          ? absl::StrFormat("%.1f ms", absl::ToDoubleMilliseconds(time)).c_str()
-          : absl::StrFormat("%.1f s", absl::ToDoubleSeconds(time)).c_str(),
-      results.c_str());
+  bool isShort = time < absl::Seconds(1);
+  absl::FPrintF(stderr, "note: %d rank%s, 1 run of %s, %.1f %s, %s\n", ranks,
+                ranks == 1 ? "" : "s", entry,
+                isShort ? absl::ToDoubleMilliseconds(time)
+                        : absl::ToDoubleSeconds(time),
+                isShort ? "ms" : "s", results);
 }
 
 bool tprun::canName(const std::string &name) {
