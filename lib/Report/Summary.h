@@ -74,6 +74,10 @@ std::string describeOverlap(const FunctionReport &function);
 /// it is 1 % or less.
 std::string describeReplicated(const FunctionReport &function);
 
+/// Prints `text` in lines of at most 100 columns that start with `indent`
+/// blanks, broken between words; a word that is too long for a line is broken.
+void printWrapped(llvm::raw_ostream &os, llvm::StringRef text, size_t indent);
+
 } // namespace tp
 
 #endif // TPOPT_LIB_REPORT_SUMMARY_H

@@ -14,10 +14,8 @@ using namespace tp;
 /// The maximum length of a line.
 static constexpr size_t kWidth = 100;
 
-/// Prints `text` in lines that start with `indent` blanks, broken between
-/// words; a word that is too long for a line is broken.
-static void printWrapped(llvm::raw_ostream &os, llvm::StringRef text,
-                         size_t indent) {
+void tp::printWrapped(llvm::raw_ostream &os, llvm::StringRef text,
+                      size_t indent) {
   size_t room = kWidth - indent;
   while (!text.empty()) {
     size_t length = text.size();

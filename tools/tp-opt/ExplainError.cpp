@@ -3,6 +3,7 @@
 
 #include "ExplainError.h"
 
+#include "lib/Report/Summary.h"
 #include "tpopt/Support/ErrorCodes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -50,31 +51,14 @@ static constexpr bool isComplete() {
 }
 static_assert(isComplete(), "ErrorExamples.def lacks the example of a code");
 
-/// Prints a sentence, indented and broken between words.
-static void printWrapped(llvm::StringRef text, llvm::raw_ostream &os) {
-  constexpr size_t width = 90;
-  llvm::SmallVector<llvm::StringRef> words;
-  text.split(words, ' ');
-  size_t column = 0;
-  for (llvm::StringRef word : words) {
-    if (column > 0 && column + 1 + word.size() > width) {
-      os << '\n';
-      column = 0;
-    }
-    os << (column == 0 ? "  " : " ") << word;
-    column += word.size() + 1;
-  }
-  os << '\n';
-}
-
 static void print(const Meaning &meaning, llvm::raw_ostream &os) {
   os << llvm::format("TP%04u ", meaning.number) << meaning.name << "\n\n";
-  printWrapped(meaning.text, os);
+  printWrapped(os, meaning.text, /*indent=*/2);
   const Example *example = findExample(meaning.number);
   os << "\nfor example\n\n";
-  printWrapped(example->example, os);
+  printWrapped(os, example->example, /*indent=*/2);
   os << "\nwhat to do\n\n";
-  printWrapped(example->remedy, os);
+  printWrapped(os, example->remedy, /*indent=*/2);
 }
 
 std::optional<int> tp::explainError(llvm::ArrayRef<const char *> arguments) {
