@@ -419,8 +419,8 @@ TEST_F(Compiler, IsCalledOncePerProgram) {
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_TRUE(absl::StrContains(outcome.out, "101 101")) << outcome.out;
   }
-  std::string call =
-      absl::StrCat(program, " --tp-compile=target=cpu mesh=model=2\n");
+  std::string call = absl::StrCat(
+      program, " --tp-compile=target=cpu default-mesh=true mesh=model=2\n");
   EXPECT_EQ(slurp(folder + "/calls"), call);
   write("add.mlir", "func.func @main() // changed");
   EXPECT_EQ(compile("--shard='mesh=model=2'").code, 0);
