@@ -3,13 +3,11 @@
 
 #include "tpopt/Passes/Schedule/Passes.h"
 
-#include "Conflicts.h"
-#include "Overlap.h"
+#include "BlockScheduler.h"
 #include "SoftwarePipeline.h"
 #include "StackedGathers.h"
 
 #include "lib/Cost/ProgramCost.h"
-#include "lib/Cost/StepCost.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -28,251 +26,6 @@ static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
 /// The least gain that justifies turning a loop into four copies of its body,
 /// as a share of the program's time.
 static constexpr double kLeastGain = 0.01;
-
-namespace {
-
-/// Predicted seconds of steps: see OverlapAttr.
-struct Prediction {
-  double written = 0, scheduled = 0, bound = 0, exposed = 0;
-
-  Prediction operator+(const Prediction &other) const {
-    return {written + other.written, scheduled + other.scheduled,
-            bound + other.bound, exposed + other.exposed};
-  }
-  Prediction operator*(double times) const {
-    return {times * written, times * scheduled, times * bound, times * exposed};
-  }
-};
-
-/// The context that schedules depend on.
-struct Surroundings {
-  const cost::Machine &machine;
-  const Mesh &mesh;
-  const Limits &limits;
-};
-
-/// Moves the collectives of one list of steps.
-class BlockScheduler {
-public:
-  BlockScheduler(Block &block, const Surroundings &given)
-      : block(block), given(given) {
-    collect();
-  }
-
-  Prediction run() {
-    Schedule schedule = overlap(problem, given.limits);
-    if (!groups.empty())
-      apply(schedule);
-    // The steps' times in `problem` are those of their scheduled bodies.
-    return {keep(problem).seconds + inside.written - inside.scheduled,
-            schedule.seconds,
-            getBound(problem) + inside.bound - inside.scheduled,
-            schedule.exposed + inside.exposed};
-  }
-
-private:
-  /// A step or the start of a collective, in program order.
-  struct Item {
-    Operation *op;
-    llvm::SmallVector<Access, 4> accesses;
-    std::optional<unsigned> transfer; ///< The transfer that it starts,
-    std::optional<unsigned> prepares; ///< or that it prepares.
-    unsigned place = 0; ///< The number of this step, or of the next one.
-  };
-  /// A collective, and the steps that only write the data that it sends.
-  struct Group {
-    step::CollectiveStartOp start;
-    unsigned number; ///< The number of its item.
-    llvm::SmallVector<unsigned, 2> preparations = {};
-  };
-
-  void collect();
-  void findPreparations(Group &group, unsigned transfer);
-  Transfer getTransfer(const Group &group) const;
-  double getTime(Operation *op);
-  void apply(const Schedule &schedule);
-  void moveBefore(Operation *op, Operation *place);
-
-  Block &block;
-  const Surroundings &given;
-  Prediction inside; ///< The prediction for loops and branches.
-  std::vector<Item> items;
-  std::vector<Group> groups; ///< Indexed by transfer.
-  Conflicts conflicts;       ///< Between items.
-  llvm::SmallVector<Operation *> steps;
-  Problem problem;
-};
-
-} // namespace
-
-static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
-  return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
-}
-
-/// The bytes that a collective in flight holds. Storage of inputs and outputs
-/// is held anyway and, in a loop, so is all storage from outside of the loop.
-static int64_t getHeldBytes(step::CollectiveStartOp start) {
-  int64_t bytes = 0;
-  Value source = step::getRoot(start.getSource()),
-        destination = step::getRoot(start.getDestination());
-  bool inLoop = isa<step::LoopOp>(start->getParentOp());
-  for (Value root : {source, destination})
-    if (root.getDefiningOp<step::AllocOp>() &&
-        !(inLoop && root.getParentBlock() != start->getBlock()))
-      bytes += step::getEndByte(step::bufferTypeOf(root));
-  return source == destination ? bytes / 2 : bytes;
-}
-
-/// Finds the steps that pack the data to send; they move with the start. They
-/// write nothing else, and their operands do not change until the start.
-void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
-  Value source = step::getRoot(group.start.getSource());
-  if (!source.getDefiningOp<step::AllocOp>())
-    return;
-  Access all = {source, 0, step::getEndByte(step::bufferTypeOf(source)), true};
-  llvm::SmallVector<unsigned> before = conflicts.find(group.number, all).before;
-  auto isPreparation = [&](unsigned number) {
-    const Item &item = items[number];
-    if (item.transfer || item.prepares || step::isControlOp(item.op) ||
-        llvm::any_of(item.accesses, [&](const Access &access) {
-          return access.isWrite && access.root != source;
-        }))
-      return false;
-    return llvm::all_of(
-        conflicts.find(number, item.accesses).behind, [&](unsigned behind) {
-          // Another transfer that conflicts would wait until this one is done.
-          return behind == group.number ||
-                 (behind > group.number && !items[behind].transfer) ||
-                 llvm::is_contained(before, behind);
-        });
-  };
-  if (!llvm::all_of(before, isPreparation))
-    return;
-  for (unsigned number : before)
-    items[number].prepares = transfer;
-  llvm::append_range(group.preparations, before);
-}
-
-Transfer BlockScheduler::getTransfer(const Group &group) const {
-  Transfer transfer;
-  transfer.earliest = 0;
-  transfer.place = items[group.number].place;
-  transfer.needed = steps.size();
-  transfer.seconds = cost::getStepTime(group.start, given.mesh);
-  transfer.bytes = getHeldBytes(group.start);
-  auto follow = [&](unsigned number) {
-    for (unsigned other :
-         conflicts.find(number, items[number].accesses).before) {
-      const Item &item = items[other];
-      if (item.transfer)
-        transfer.after.push_back(*item.transfer);
-      else if (item.prepares) // of a transfer whose source this writes
-        transfer.after.push_back(*item.prepares);
-      else
-        transfer.earliest = std::max(transfer.earliest, item.place + 1);
-    }
-  };
-  follow(group.number);
-  for (unsigned number : group.preparations) {
-    follow(number);
-    transfer.preparation += cost::getStepTime(items[number].op, given.machine);
-  }
-  unsigned self = *items[group.number].transfer;
-  llvm::erase(transfer.after, self);
-  llvm::sort(transfer.after);
-  transfer.after.erase(llvm::unique(transfer.after), transfer.after.end());
-  // A later collective that conflicts waits for this one in its own start.
-  for (unsigned other :
-       conflicts.find(group.number, items[group.number].accesses).behind)
-    if (!items[other].transfer && !items[other].prepares) {
-      transfer.needed = items[other].place;
-      break;
-    }
-  return transfer;
-}
-
-/// Schedules the bodies of a control op first, since the outer schedule depends
-/// on their time. A loop counts with all its iterations, a `while` with one,
-/// and a branch with the longer of its two bodies. Of two alternative
-/// implementations, the faster one runs.
-static Prediction scheduleControl(Operation *control,
-                                  const Surroundings &given) {
-  llvm::SmallVector<Prediction, 2> bodies;
-  for (Region &region : control->getRegions())
-    bodies.push_back(BlockScheduler(region.front(), given).run());
-  if (auto loop = dyn_cast<step::LoopOp>(control))
-    return bodies[0] * loop.getCount();
-  if (isa<step::WhileOp>(control))
-    return bodies[0] + bodies[1];
-  bool isLonger = bodies[0].scheduled < bodies[1].scheduled;
-  return bodies[isa<step::ChooseOp>(control) ? !isLonger : isLonger];
-}
-
-double BlockScheduler::getTime(Operation *op) {
-  if (!step::isControlOp(op))
-    return cost::getStepTime(op, given.machine);
-  Prediction control = scheduleControl(op, given);
-  inside = inside + control;
-  return control.scheduled;
-}
-
-void BlockScheduler::collect() {
-  for (Operation &op : block) {
-    if (step::isBufferOp(&op) || isa<step::CollectiveDoneOp>(op))
-      continue;
-    unsigned number = items.size();
-    Item &item = items.emplace_back();
-    item.op = &op;
-    item.accesses = getAccesses(&op);
-    conflicts.add(number, item.accesses);
-    if (auto start = dyn_cast<step::CollectiveStartOp>(op)) {
-      item.transfer = groups.size();
-      groups.push_back({start, number});
-    }
-  }
-  for (auto [transfer, group] : llvm::enumerate(groups))
-    findPreparations(group, transfer);
-  for (Item &item : items) {
-    item.place = steps.size();
-    if (item.transfer || item.prepares)
-      continue;
-    steps.push_back(item.op);
-    problem.steps.push_back(getTime(item.op));
-  }
-  for (const Group &group : groups)
-    problem.transfers.push_back(getTransfer(group));
-}
-
-/// Moves `op` before `place`, along with the views and allocs that it uses if
-/// they come after `place`. Moves it to the end of the block if `place` is
-/// null.
-void BlockScheduler::moveBefore(Operation *op, Operation *place) {
-  if (!place)
-    return op->moveBefore(&block, block.end());
-  for (Value operand : op->getOperands()) {
-    Operation *made = operand.getDefiningOp();
-    if (made && made->getBlock() == &block && step::isBufferOp(made) &&
-        place->isBeforeInBlock(made))
-      moveBefore(made, place);
-  }
-  op->moveBefore(place);
-}
-
-void BlockScheduler::apply(const Schedule &schedule) {
-  for (auto [number, events] : llvm::enumerate(schedule.events)) {
-    Operation *place = number < steps.size() ? steps[number] : nullptr;
-    for (const Event &event : events) {
-      const Group &group = groups[event.transfer];
-      if (!event.isStart) {
-        moveBefore(getDone(group.start), place);
-        continue;
-      }
-      for (unsigned number : group.preparations)
-        moveBefore(items[number].op, place);
-      moveBefore(group.start, place);
-    }
-  }
-}
 
 namespace {
 
@@ -304,9 +57,9 @@ private:
   Copy rewrite(step::LoopOp loop, LoopForm form) const;
   std::vector<LoopForm> getForms(step::LoopOp loop) const;
   Prediction scheduleBy(step::ProgramOp made, const Limits &limits) const {
-    return BlockScheduler(made.getBody().front(),
-                          {given.machine, given.mesh, limits})
-        .run();
+    return scheduleBlock(made.getBody().front(),
+                         {given.machine, given.mesh, limits})
+        .prediction;
   }
   void improve(size_t number);
 

@@ -163,3 +163,59 @@ step.program @places on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf
   step.fill %other with 3.0 : f32 in memref<32xf32>
   step.copy %b to %z : memref<64xf32> to memref<64xf32>
 }
+
+// -----
+
+// As in the backward pass of a tensor-parallel layer: the steps that a sum needs run first, and
+// the sum travels while the device computes what nobody waits for.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @order
+// CHECK-SAME:  exposed = 0>
+// CHECK:       step.copy %[[X:.*]] to %[[H:.*]] :
+// CHECK:       step.view %[[H]]
+// CHECK:       step.copy %{{.*}} to %[[G:.*]] : memref<64xf32>
+// CHECK:       %[[T:.*]] = step.collective_start all_reduce sum <{"x"}> %[[G]]
+// CHECK:       step.copy %[[X]] to
+// CHECK:       step.collective_done %[[T]]
+// CHECK-NEXT:  step.copy
+// CHECK-NOT:   step.copy
+step.program @order on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<64xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<64xf32>):
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %h = step.alloc : memref<1024x1024xf32>
+  step.copy %x to %h : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %v = step.view %h : memref<1024x1024xf32> as memref<64xf32>
+  %g = step.alloc : memref<64xf32>
+  step.copy %v to %g : memref<64xf32> to memref<64xf32>
+  %t = step.collective_start all_reduce sum <{"x"}> %g to %g : memref<64xf32> to memref<64xf32>
+  step.collective_done %t
+  step.copy %g to %z : memref<64xf32> to memref<64xf32>
+}
+
+// -----
+
+// Steps keep their order if another one takes more memory: %a would be in use beside %h.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @memory
+// CHECK:       step.copy %[[X:.*]] to %[[A:.*]] :
+// CHECK:       step.copy %[[A]] to
+// CHECK:       step.copy %[[X]] to
+// CHECK:       step.collective_start all_reduce
+step.program @memory on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<64xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<64xf32>):
+  %a = step.alloc : memref<1024x1024xf32>
+  step.copy %x to %a : memref<1024x1024xf32> to memref<1024x1024xf32>
+  step.copy %a to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %h = step.alloc : memref<1024x1024xf32>
+  step.copy %x to %h : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %v = step.view %h : memref<1024x1024xf32> as memref<64xf32>
+  %g = step.alloc : memref<64xf32>
+  step.copy %v to %g : memref<64xf32> to memref<64xf32>
+  %t = step.collective_start all_reduce sum <{"x"}> %g to %g : memref<64xf32> to memref<64xf32>
+  step.collective_done %t
+  step.copy %g to %z : memref<64xf32> to memref<64xf32>
+}

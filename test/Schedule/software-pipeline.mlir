@@ -5,6 +5,9 @@
 // FULL: step.loop 5
 // FULL: step.loop 2
 
+// In each program, a long step writes over what the iteration gathered, so that no other order of
+// steps would hide the gather.
+
 // Five iterations are two pairs and a last iteration. Each gathers for the next one, the
 // first before the loop; a counter and what moves with the loop know their iteration.
 spmd.mesh @mesh <["x"=2]>
@@ -38,6 +41,7 @@ spmd.mesh @mesh <["x"=2]>
 step.program @five on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<5x64xf32>>]
     outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<5x128xf32>>] {
 ^bb0(%x: memref<1024x1024xf32>, %w: memref<5x64xf32>, %y: memref<1024x1024xf32>, %z: memref<5x128xf32>):
+  %corner = step.view %y : memref<1024x1024xf32> as memref<128xf32>
   step.loop 5 {
     %a = step.alloc : memref<128xf32>
     %v = step.view %w by 64 of loop 0 : memref<5x64xf32> as memref<64xf32>
@@ -52,6 +56,7 @@ step.program @five on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32
       %3 = arith.mulf %1, %2 : f32
       step.store %3 to %out : f32, memref<128xf32>
     }
+    step.copy %a to %corner : memref<128xf32> to memref<128xf32>
     step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
   }
 }
@@ -81,6 +86,7 @@ spmd.mesh @mesh <["x"=2]>
 step.program @two on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<2x64xf32>>]
     outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<3x128xf32>>, #step.output<"u", tensor<2x3x128xf32>>] {
 ^bb0(%x: memref<1024x1024xf32>, %w: memref<2x64xf32>, %y: memref<1024x1024xf32>, %z: memref<3x128xf32>, %u: memref<2x3x128xf32>):
+  %corner = step.view %y : memref<1024x1024xf32> as memref<128xf32>
   step.loop 2 {
     %a = step.alloc : memref<128xf32>
     %p = step.alloc : memref<64xf32>
@@ -94,6 +100,7 @@ step.program @two on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>
       %row = step.view %z by 128 of loop 0 : memref<3x128xf32> as memref<128xf32>
       step.copy %a to %row : memref<128xf32> to memref<128xf32>
     }
+    step.copy %a to %corner : memref<128xf32> to memref<128xf32>
     step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
   }
 }
@@ -119,6 +126,7 @@ spmd.mesh @mesh <["x"=2]>
 step.program @three on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<2x3x64xf32>>]
     outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<2x3x4x128xf32>>] {
 ^bb0(%x: memref<1024x1024xf32>, %w: memref<2x3x64xf32>, %y: memref<1024x1024xf32>, %z: memref<2x3x4x128xf32>):
+  %corner = step.view %y : memref<1024x1024xf32> as memref<128xf32>
   step.loop 2 {
     step.loop 3 {
       %a = step.alloc : memref<128xf32>
@@ -131,6 +139,7 @@ step.program @three on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf3
         step.copy %a to %row : memref<128xf32> to memref<128xf32>
         step.copy %a to %same : memref<128xf32> to memref<128xf32>
       }
+      step.copy %a to %corner : memref<128xf32> to memref<128xf32>
       step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
     }
   }
@@ -149,6 +158,7 @@ spmd.mesh @mesh <["x"=2]>
 step.program @four on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<4x64xf32>>, #step.input<"u", parameter, tensor<4x64xf32>>]
     outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<4x256xf32>>] {
 ^bb0(%x: memref<1024x1024xf32>, %w: memref<4x64xf32>, %u: memref<4x64xf32>, %y: memref<1024x1024xf32>, %z: memref<4x256xf32>):
+  %corner = step.view %y : memref<1024x1024xf32> as memref<128xf32>
   step.loop 4 {
     %a = step.alloc : memref<128xf32>
     %b = step.alloc : memref<128xf32>
@@ -162,6 +172,7 @@ step.program @four on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32
     step.collective_done %s
     %back = step.view %z by 256 of loop 0 : memref<4x256xf32> as memref<128xf32, strided<[1], offset: 128>>
     step.copy %b to %back : memref<128xf32> to memref<128xf32, strided<[1], offset: 128>>
+    step.copy %a to %corner : memref<128xf32> to memref<128xf32>
     step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
   }
 }

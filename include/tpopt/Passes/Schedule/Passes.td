@@ -9,15 +9,19 @@
 include "mlir/Pass/PassBase.td"
 
 def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
-  let summary = "Move collectives so that they travel while others compute";
+  let summary = "Order steps and collectives so that transfers travel while the device computes";
   let description = [{
     A `step.collective_start` moves up, at most to the last step that writes its
     source or touches its destination, and its `step.collective_done` down, at most
-    to the first that touches the destination or writes the source. Other steps
-    keep their order, so the bits of all results stay what they are. By the times
+    to the first that touches the destination or writes the source. By the times
     that the machine predicts, a collective starts no earlier than its link needs,
     the one that is needed soonest first; sums of gradients that are ready travel
     behind the backward pass, and weights are gathered ahead of their layer.
+
+    Independent steps change their order where their list is predicted to gain a hundredth
+    and its buffers take no more memory: a step that a transfer needs runs before one that
+    can run during the transfer (list scheduling; Graham 1966). Each step computes what
+    it did before, so the bits of all results stay what they are.
 
     A collective of a loop that sends what the loop never writes, as weights of a layer,
     may travel in the iteration before, into a second buffer: the loop then runs over

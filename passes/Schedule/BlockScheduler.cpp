@@ -1,0 +1,427 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "BlockScheduler.h"
+
+#include "Conflicts.h"
+#include "Order.h"
+
+#include "lib/Cost/StepCost.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::schedule;
+
+/// The least gain that justifies another order of steps, as a share of their
+/// time.
+static constexpr double kLeastOrderGain = 0.01;
+/// How many steps and transfers a step may run ahead of its place. A small
+/// window keeps buffers short-lived; a large one finds more to do during a
+/// transfer.
+static constexpr unsigned kWindows[] = {8, 32, 128};
+
+namespace {
+
+/// The schedules of control steps: of their bodies, for as often as they run.
+using ControlSchedules = llvm::DenseMap<Operation *, ScheduledBlock>;
+
+/// Moves the collectives of one list of steps in its present order.
+class BlockScheduler {
+public:
+  BlockScheduler(Block &block, const Surroundings &given,
+                 ControlSchedules &controls)
+      : block(block), given(given), controls(controls) {
+    collect();
+    schedule = overlap(problem, given.limits);
+  }
+
+  Prediction predict() const {
+    // The steps' times in `problem` are those of their scheduled bodies.
+    return {keep(problem).seconds + inside.written - inside.scheduled,
+            schedule.seconds,
+            getBound(problem) + inside.bound - inside.scheduled,
+            schedule.exposed + inside.exposed};
+  }
+
+  bool hasTransfers() const { return !groups.empty(); }
+
+  /// The steps and transfers as a graph, in their present order.
+  Graph getGraph() const;
+
+  /// Puts the steps into an order of the graph's nodes, and the transfers as
+  /// if they did not overlap.
+  void reorder(llvm::ArrayRef<unsigned> order);
+
+  /// Moves the collectives.
+  void apply();
+
+private:
+  /// A step or the start of a collective, in program order.
+  struct Item {
+    Operation *op;
+    llvm::SmallVector<Access, 4> accesses;
+    std::optional<unsigned> transfer; ///< The transfer that it starts,
+    std::optional<unsigned> prepares; ///< or that it prepares.
+    unsigned place = 0; ///< The number of this step, or of the next one.
+    double seconds = 0; ///< Of a step.
+  };
+  /// A collective, and the steps that only write the data that it sends.
+  struct Group {
+    step::CollectiveStartOp start;
+    unsigned number; ///< The number of its item.
+    llvm::SmallVector<unsigned, 2> preparations = {};
+  };
+
+  void collect();
+  void findPreparations(Group &group, unsigned transfer);
+  Transfer getTransfer(const Group &group) const;
+  double getPreparationTime(const Group &group) const;
+  double getTime(Operation *op);
+  void moveBefore(Operation *op, Operation *place);
+
+  Block &block;
+  const Surroundings &given;
+  ControlSchedules &controls;
+  Prediction inside; ///< The prediction for loops and branches.
+  std::vector<Item> items;
+  std::vector<Group> groups; ///< Indexed by transfer.
+  Conflicts conflicts;       ///< Between items.
+  llvm::SmallVector<Operation *> steps;
+  Problem problem;
+  Schedule schedule;
+};
+
+} // namespace
+
+static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
+  return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
+}
+
+/// The bytes that a collective in flight holds. Storage of inputs and outputs
+/// is held anyway and, in a loop, so is all storage from outside of the loop.
+static int64_t getHeldBytes(step::CollectiveStartOp start) {
+  int64_t bytes = 0;
+  Value source = step::getRoot(start.getSource()),
+        destination = step::getRoot(start.getDestination());
+  bool inLoop = isa<step::LoopOp>(start->getParentOp());
+  for (Value root : {source, destination})
+    if (root.getDefiningOp<step::AllocOp>() &&
+        !(inLoop && root.getParentBlock() != start->getBlock()))
+      bytes += step::getEndByte(step::bufferTypeOf(root));
+  return source == destination ? bytes / 2 : bytes;
+}
+
+/// Finds the steps that pack the data to send; they move with the start. They
+/// write nothing else, and their operands do not change until the start.
+void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
+  Value source = step::getRoot(group.start.getSource());
+  if (!source.getDefiningOp<step::AllocOp>())
+    return;
+  Access all = {source, 0, step::getEndByte(step::bufferTypeOf(source)), true};
+  llvm::SmallVector<unsigned> before = conflicts.find(group.number, all).before;
+  auto isPreparation = [&](unsigned number) {
+    const Item &item = items[number];
+    if (item.transfer || item.prepares || step::isControlOp(item.op) ||
+        llvm::any_of(item.accesses, [&](const Access &access) {
+          return access.isWrite && access.root != source;
+        }))
+      return false;
+    return llvm::all_of(
+        conflicts.find(number, item.accesses).behind, [&](unsigned behind) {
+          // Another transfer that conflicts would wait until this one is done.
+          return behind == group.number ||
+                 (behind > group.number && !items[behind].transfer) ||
+                 llvm::is_contained(before, behind);
+        });
+  };
+  if (!llvm::all_of(before, isPreparation))
+    return;
+  for (unsigned number : before)
+    items[number].prepares = transfer;
+  llvm::append_range(group.preparations, before);
+}
+
+double BlockScheduler::getPreparationTime(const Group &group) const {
+  double seconds = 0;
+  for (unsigned number : group.preparations)
+    seconds += cost::getStepTime(items[number].op, given.machine);
+  return seconds;
+}
+
+Transfer BlockScheduler::getTransfer(const Group &group) const {
+  Transfer transfer;
+  transfer.earliest = 0;
+  transfer.place = items[group.number].place;
+  transfer.needed = steps.size();
+  transfer.seconds = cost::getStepTime(group.start, given.mesh);
+  transfer.bytes = getHeldBytes(group.start);
+  auto follow = [&](unsigned number) {
+    for (unsigned other :
+         conflicts.find(number, items[number].accesses).before) {
+      const Item &item = items[other];
+      if (item.transfer)
+        transfer.after.push_back(*item.transfer);
+      else if (item.prepares) // of a transfer whose source this writes
+        transfer.after.push_back(*item.prepares);
+      else
+        transfer.earliest = std::max(transfer.earliest, item.place + 1);
+    }
+  };
+  follow(group.number);
+  for (unsigned number : group.preparations)
+    follow(number);
+  transfer.preparation = getPreparationTime(group);
+  unsigned self = *items[group.number].transfer;
+  llvm::erase(transfer.after, self);
+  llvm::sort(transfer.after);
+  transfer.after.erase(llvm::unique(transfer.after), transfer.after.end());
+  // A later collective that conflicts waits for this one in its own start.
+  for (unsigned other :
+       conflicts.find(group.number, items[group.number].accesses).behind)
+    if (!items[other].transfer && !items[other].prepares) {
+      transfer.needed = items[other].place;
+      break;
+    }
+  return transfer;
+}
+
+/// Schedules the bodies of a control op first, since the outer schedule depends
+/// on their time. A loop counts with all its iterations, a `while` with one,
+/// and a branch with the longer of its two bodies. Of two alternative
+/// implementations, the faster one runs.
+static ScheduledBlock scheduleControl(Operation *control,
+                                      const Surroundings &given) {
+  llvm::SmallVector<Prediction, 2> bodies;
+  ScheduledBlock result;
+  for (Region &region : control->getRegions()) {
+    ScheduledBlock body = scheduleBlock(region.front(), given);
+    bodies.push_back(body.prediction);
+    result.peakBytes = std::max(result.peakBytes, body.peakBytes);
+  }
+  if (auto loop = dyn_cast<step::LoopOp>(control)) {
+    result.prediction = bodies[0] * loop.getCount();
+  } else if (isa<step::WhileOp>(control)) {
+    result.prediction = bodies[0] + bodies[1];
+  } else {
+    bool isLonger = bodies[0].scheduled < bodies[1].scheduled;
+    result.prediction =
+        bodies[isa<step::ChooseOp>(control) ? !isLonger : isLonger];
+  }
+  return result;
+}
+
+double BlockScheduler::getTime(Operation *op) {
+  if (!step::isControlOp(op))
+    return cost::getStepTime(op, given.machine);
+  auto [known, isNew] = controls.try_emplace(op);
+  if (isNew)
+    known->second = scheduleControl(op, given);
+  inside = inside + known->second.prediction;
+  return known->second.prediction.scheduled;
+}
+
+void BlockScheduler::collect() {
+  for (Operation &op : block) {
+    if (step::isBufferOp(&op) || isa<step::CollectiveDoneOp>(op))
+      continue;
+    unsigned number = items.size();
+    Item &item = items.emplace_back();
+    item.op = &op;
+    item.accesses = getAccesses(&op);
+    conflicts.add(number, item.accesses);
+    if (auto start = dyn_cast<step::CollectiveStartOp>(op)) {
+      item.transfer = groups.size();
+      groups.push_back({start, number});
+    }
+  }
+  for (auto [transfer, group] : llvm::enumerate(groups))
+    findPreparations(group, transfer);
+  for (Item &item : items) {
+    item.place = steps.size();
+    if (item.transfer || item.prepares)
+      continue;
+    steps.push_back(item.op);
+    item.seconds = getTime(item.op);
+    problem.steps.push_back(item.seconds);
+  }
+  for (const Group &group : groups)
+    problem.transfers.push_back(getTransfer(group));
+}
+
+/// Moves `op` before `place`, along with the views and allocs that it uses if
+/// they come after `place`. Moves it to the end of the block if `place` is
+/// null.
+void BlockScheduler::moveBefore(Operation *op, Operation *place) {
+  if (!place)
+    return op->moveBefore(&block, block.end());
+  for (Value operand : op->getOperands()) {
+    Operation *made = operand.getDefiningOp();
+    if (made && made->getBlock() == &block && step::isBufferOp(made) &&
+        place->isBeforeInBlock(made))
+      moveBefore(made, place);
+  }
+  op->moveBefore(place);
+}
+
+void BlockScheduler::apply() {
+  if (groups.empty())
+    return;
+  for (auto [number, events] : llvm::enumerate(schedule.events)) {
+    Operation *place = number < steps.size() ? steps[number] : nullptr;
+    for (const Event &event : events) {
+      const Group &group = groups[event.transfer];
+      if (!event.isStart) {
+        moveBefore(getDone(group.start), place);
+        continue;
+      }
+      for (unsigned number : group.preparations)
+        moveBefore(items[number].op, place);
+      moveBefore(group.start, place);
+    }
+  }
+}
+
+Graph BlockScheduler::getGraph() const {
+  Graph graph;
+  llvm::SmallVector<unsigned> nodeOf(items.size());
+  llvm::DenseMap<Value, unsigned> buffers;
+  auto addUse = [&](Node &node, const Access &access) {
+    auto alloc = access.root.getDefiningOp<step::AllocOp>();
+    if (!alloc || alloc->getBlock() != &block)
+      return;
+    auto [known, isNew] = buffers.try_emplace(access.root, graph.bytes.size());
+    if (isNew)
+      graph.bytes.push_back(step::getEndByte(step::bufferTypeOf(access.root)));
+    if (!llvm::is_contained(node.buffers, known->second))
+      node.buffers.push_back(known->second);
+  };
+  auto add = [&](Node &node, unsigned number) {
+    for (const Access &access : items[number].accesses)
+      addUse(node, access);
+    for (unsigned before :
+         conflicts.find(number, items[number].accesses).before) {
+      std::optional<unsigned> prepares = items[before].prepares;
+      unsigned other = nodeOf[prepares ? groups[*prepares].number : before];
+      node.after.push_back(other);
+    }
+  };
+  // Preparations have the node of their transfer, which comes later.
+  unsigned numNodes = 0;
+  for (auto [number, item] : llvm::enumerate(items))
+    if (!item.prepares)
+      nodeOf[number] = numNodes++;
+  for (auto [number, item] : llvm::enumerate(items)) {
+    if (item.prepares)
+      continue;
+    Node node = {item.seconds};
+    add(node, number);
+    if (item.transfer) {
+      const Group &group = groups[*item.transfer];
+      node.isTransfer = true;
+      node.seconds = cost::getStepTime(group.start, given.mesh);
+      node.preparation = getPreparationTime(group);
+      for (unsigned preparation : group.preparations)
+        add(node, preparation);
+    } else if (auto control = controls.find(item.op);
+               control != controls.end()) {
+      node.buffers.push_back(graph.bytes.size());
+      graph.bytes.push_back(control->second.peakBytes);
+    }
+    unsigned self = graph.nodes.size();
+    llvm::erase(node.after, self);
+    llvm::sort(node.after);
+    node.after.erase(llvm::unique(node.after), node.after.end());
+    graph.nodes.push_back(std::move(node));
+  }
+  return graph;
+}
+
+void BlockScheduler::reorder(llvm::ArrayRef<unsigned> order) {
+  llvm::SmallVector<const Item *> nodes;
+  for (const Item &item : items)
+    if (!item.prepares)
+      nodes.push_back(&item);
+  llvm::DenseSet<Operation *> moved;
+  auto moveToEnd = [&](auto &self, Operation *op) -> void {
+    // A control step uses buffers in its bodies.
+    op->walk([&](Operation *user) {
+      for (Value operand : user->getOperands()) {
+        Operation *made = operand.getDefiningOp();
+        if (made && made->getBlock() == &block && step::isBufferOp(made) &&
+            moved.insert(made).second)
+          self(self, made);
+      }
+    });
+    op->moveBefore(&block, block.end());
+  };
+  llvm::SmallVector<Operation *> buffers;
+  for (Operation &op : block)
+    if (step::isBufferOp(&op))
+      buffers.push_back(&op);
+  for (unsigned node : order) {
+    const Item &item = *nodes[node];
+    if (item.transfer)
+      for (unsigned number : groups[*item.transfer].preparations)
+        moveToEnd(moveToEnd, items[number].op);
+    moveToEnd(moveToEnd, item.op);
+    if (item.transfer)
+      moveToEnd(moveToEnd, getDone(groups[*item.transfer].start));
+  }
+  // A view that no step uses stays behind its buffer.
+  for (Operation *buffer : buffers)
+    if (moved.insert(buffer).second)
+      moveToEnd(moveToEnd, buffer);
+}
+
+/// Puts the ops of a block into this order.
+static void restore(Block &block, llvm::ArrayRef<Operation *> ops) {
+  for (Operation *op : ops)
+    op->moveBefore(&block, block.end());
+}
+
+static llvm::SmallVector<Operation *> getOps(Block &block) {
+  llvm::SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  return ops;
+}
+
+ScheduledBlock schedule::scheduleBlock(Block &block,
+                                       const Surroundings &given) {
+  ControlSchedules controls;
+  BlockScheduler written(block, given, controls);
+  ScheduledBlock result = {written.predict()};
+  Graph graph = written.getGraph();
+  llvm::SmallVector<unsigned> order =
+      llvm::to_vector(llvm::seq<unsigned>(0, graph.nodes.size()));
+  result.peakBytes = getPeakBytes(graph, order);
+  llvm::SmallVector<Operation *> ops = getOps(block);
+  double wanted = (1 - kLeastOrderGain) * result.prediction.scheduled;
+  bool isReordered = false;
+  for (unsigned window : kWindows) {
+    if (!written.hasTransfers() || result.prediction.exposed == 0)
+      break;
+    std::vector<unsigned> tried = findOrder(graph, window, result.peakBytes);
+    if (getPeakBytes(graph, tried) > result.peakBytes)
+      continue;
+    written.reorder(tried);
+    Prediction prediction = BlockScheduler(block, given, controls).predict();
+    if (prediction.scheduled >= wanted)
+      continue;
+    wanted = prediction.scheduled;
+    result.prediction.scheduled = prediction.scheduled;
+    result.prediction.exposed = prediction.exposed;
+    result.prediction.bound =
+        std::min(result.prediction.bound, prediction.bound);
+    ops = getOps(block);
+    isReordered = true;
+  }
+  restore(block, ops);
+  if (isReordered)
+    BlockScheduler(block, given, controls).apply();
+  else
+    written.apply();
+  return result;
+}

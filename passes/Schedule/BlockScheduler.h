@@ -1,0 +1,52 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Schedules a list of steps: reads its problem from the IR, asks Order
+/// and Overlap, and moves the steps and collectives.
+
+#ifndef TPOPT_PASSES_SCHEDULE_BLOCKSCHEDULER_H
+#define TPOPT_PASSES_SCHEDULE_BLOCKSCHEDULER_H
+
+#include "Overlap.h"
+
+#include "lib/Cost/Machine.h"
+
+#include "mlir/IR/Block.h"
+
+namespace tp::schedule {
+
+/// Predicted seconds of steps: see OverlapAttr.
+struct Prediction {
+  double written = 0, scheduled = 0, bound = 0, exposed = 0;
+
+  Prediction operator+(const Prediction &other) const {
+    return {written + other.written, scheduled + other.scheduled,
+            bound + other.bound, exposed + other.exposed};
+  }
+  Prediction operator*(double times) const {
+    return {times * written, times * scheduled, times * bound, times * exposed};
+  }
+};
+
+/// The context that schedules depend on.
+struct Surroundings {
+  const cost::Machine &machine;
+  const Mesh &mesh;
+  const Limits &limits;
+};
+
+struct ScheduledBlock {
+  Prediction prediction;
+  /// The most bytes of the block's own buffers that are in use at a time,
+  /// without those of transfers ahead of their place.
+  int64_t peakBytes = 0;
+};
+
+/// Moves the collectives of a list of steps, and of the lists inside. Changes
+/// the order of independent steps if the list is predicted to gain a hundredth
+/// and its peak bytes do not grow.
+ScheduledBlock scheduleBlock(mlir::Block &block, const Surroundings &given);
+
+} // namespace tp::schedule
+
+#endif // TPOPT_PASSES_SCHEDULE_BLOCKSCHEDULER_H

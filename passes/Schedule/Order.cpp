@@ -1,0 +1,279 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Order.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+using namespace tp;
+using namespace tp::schedule;
+
+static std::vector<llvm::SmallVector<unsigned, 4>>
+getUsers(const Graph &graph) {
+  std::vector<llvm::SmallVector<unsigned, 4>> users(graph.nodes.size());
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    for (unsigned before : node.after)
+      users[before].push_back(i);
+  return users;
+}
+
+/// The seconds from the start of each node to the end of the longest chain
+/// behind it. `least` is the least tail of each node.
+static std::vector<double>
+getTails(const Graph &graph,
+         llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users,
+         llvm::ArrayRef<double> least) {
+  std::vector<double> tails(least.begin(), least.end());
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    double behind = 0;
+    for (unsigned user : users[i])
+      behind = std::max(behind, tails[user]);
+    const Node &node = graph.nodes[i];
+    tails[i] = std::max(tails[i], node.preparation + node.seconds + behind);
+  }
+  return tails;
+}
+
+/// The tails of nodes on a link that carries one transfer at a time. A transfer
+/// has the transfers behind it that have shorter tails.
+static std::vector<double>
+getTails(const Graph &graph,
+         llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users) {
+  std::vector<double> least(graph.nodes.size());
+  std::vector<double> tails = getTails(graph, users, least);
+  llvm::SmallVector<unsigned> transfers;
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    if (node.isTransfer)
+      transfers.push_back(i);
+  auto getBehind = [&](unsigned i) {
+    return tails[i] - graph.nodes[i].seconds - graph.nodes[i].preparation;
+  };
+  llvm::sort(transfers, [&](unsigned a, unsigned b) {
+    return std::pair(getBehind(a), a) < std::pair(getBehind(b), b);
+  });
+  double linkTail = 0;
+  for (unsigned i : transfers) {
+    linkTail = std::max(linkTail, getBehind(i)) + graph.nodes[i].seconds;
+    least[i] = linkTail + graph.nodes[i].preparation;
+  }
+  return getTails(graph, users, least);
+}
+
+namespace {
+
+/// Counts the bytes of buffers in use.
+class Memory {
+public:
+  explicit Memory(const Graph &graph)
+      : graph(graph), usesLeft(graph.bytes.size()), isLive(usesLeft.size()) {
+    for (const Node &node : graph.nodes)
+      for (unsigned buffer : node.buffers)
+        ++usesLeft[buffer];
+  }
+
+  /// The bytes while a node runs.
+  int64_t getBytesWith(unsigned node) const {
+    int64_t bytes = live;
+    for (unsigned buffer : graph.nodes[node].buffers)
+      if (!isLive[buffer])
+        bytes += graph.bytes[buffer];
+    return bytes;
+  }
+
+  void run(unsigned node) {
+    live = getBytesWith(node);
+    for (unsigned buffer : graph.nodes[node].buffers) {
+      isLive[buffer] = --usesLeft[buffer] > 0;
+      if (!isLive[buffer])
+        live -= graph.bytes[buffer];
+    }
+  }
+
+private:
+  const Graph &graph;
+  std::vector<unsigned> usesLeft;
+  std::vector<bool> isLive;
+  int64_t live = 0;
+};
+
+/// Simulates a device that runs the steps once, in the order that it chooses,
+/// and a link that carries each transfer as soon as it can.
+class ListScheduler {
+public:
+  ListScheduler(const Graph &graph, unsigned window, int64_t limit)
+      : graph(graph), window(window), limit(limit), users(getUsers(graph)),
+        tails(getTails(graph, users)), memory(graph),
+        waitsFor(graph.nodes.size()), isRun(graph.nodes.size()) {
+    for (auto [i, node] : llvm::enumerate(graph.nodes)) {
+      waitsFor[i] = node.after.size();
+      if (node.after.empty())
+        makeReady(i);
+    }
+  }
+
+  /// Returns the steps in their order.
+  std::vector<unsigned> run() {
+    while (oldest < graph.nodes.size()) {
+      advanceLink();
+      if (std::optional<unsigned> step = choose())
+        runStep(*step);
+      else if (oldest < graph.nodes.size())
+        time = std::max(time, arrival); // the device is idle
+    }
+    return std::move(order);
+  }
+
+private:
+  /// Ready nodes, those with the longest tails first.
+  struct ByTail {
+    const std::vector<double> &tails;
+    bool operator()(unsigned a, unsigned b) const {
+      return std::pair(-tails[a], a) < std::pair(-tails[b], b);
+    }
+  };
+  using Ready = std::set<unsigned, ByTail>;
+
+  void makeReady(unsigned i) {
+    (graph.nodes[i].isTransfer ? transfers : steps).insert(i);
+  }
+
+  void finish(unsigned i) {
+    isRun[i] = true;
+    while (oldest < isRun.size() && isRun[oldest])
+      ++oldest;
+    for (unsigned user : users[i])
+      if (--waitsFor[user] == 0)
+        makeReady(user);
+  }
+
+  /// Lets transfers arrive that do so by now, and starts the next one.
+  void advanceLink() {
+    for (;;) {
+      if (carried) {
+        if (arrival > time)
+          return;
+        unsigned arrived = *carried;
+        carried.reset();
+        finish(arrived);
+      }
+      if (transfers.empty())
+        return;
+      carried = *transfers.begin();
+      transfers.erase(transfers.begin());
+      const Node &node = graph.nodes[*carried];
+      time += node.preparation;
+      arrival = std::max(arrival, time) + node.seconds;
+    }
+  }
+
+  std::optional<unsigned> choose() const {
+    for (unsigned step : steps)
+      if (step == oldest ||
+          (step < oldest + window && memory.getBytesWith(step) <= limit))
+        return step;
+    // A step that needs too much memory runs if nothing else would ever run.
+    if (carried || steps.empty())
+      return std::nullopt;
+    return *llvm::min_element(steps);
+  }
+
+  void runStep(unsigned step) {
+    steps.erase(step);
+    memory.run(step);
+    time += graph.nodes[step].seconds;
+    order.push_back(step);
+    finish(step);
+  }
+
+  const Graph &graph;
+  const unsigned window;
+  const int64_t limit;
+  const std::vector<llvm::SmallVector<unsigned, 4>> users;
+  const std::vector<double> tails;
+  Memory memory;
+  std::vector<unsigned> waitsFor; ///< The nodes in `after` that are not done.
+  std::vector<bool> isRun;
+  unsigned oldest = 0; ///< The first node in program order that is not done.
+  Ready steps{ByTail{tails}}, transfers{ByTail{tails}};
+  std::optional<unsigned> carried; ///< The transfer on the link.
+  double time = 0, arrival = 0;
+  std::vector<unsigned> order;
+};
+
+/// Puts the transfers between steps that are in a new order.
+class TransferPlacer {
+public:
+  TransferPlacer(const Graph &graph, llvm::ArrayRef<unsigned> steps)
+      : graph(graph), steps(steps), earliest(graph.nodes.size()),
+        latest(graph.nodes.size(), steps.size()), wanted(latest) {
+    for (auto [place, step] : llvm::enumerate(steps)) {
+      earliest[step] = place + 1;
+      latest[step] = wanted[step] = place;
+    }
+  }
+
+  std::vector<unsigned> run() {
+    const std::vector<Node> &nodes = graph.nodes;
+    for (size_t i = nodes.size(); i-- > 0;) {
+      if (nodes[i].isTransfer)
+        wanted[i] = getWanted(i);
+      for (unsigned before : nodes[i].after)
+        if (nodes[before].isTransfer)
+          latest[before] = std::min(latest[before], latest[i]);
+    }
+    std::vector<llvm::SmallVector<unsigned, 2>> at(steps.size() + 1);
+    for (auto [i, node] : llvm::enumerate(nodes)) {
+      if (!node.isTransfer)
+        continue;
+      for (unsigned before : node.after)
+        earliest[i] = std::max(earliest[i], earliest[before]);
+      earliest[i] = std::max(earliest[i], std::min(wanted[i], latest[i]));
+      at[earliest[i]].push_back(i);
+    }
+    std::vector<unsigned> order;
+    for (size_t place = 0; place <= steps.size(); ++place) {
+      llvm::append_range(order, at[place]);
+      if (place < steps.size())
+        order.push_back(steps[place]);
+    }
+    return order;
+  }
+
+private:
+  /// Directly behind what it needs, if it stood there, else in front of the
+  /// node that it stood in front of.
+  unsigned getWanted(unsigned i) const {
+    if (i > 0 && llvm::is_contained(graph.nodes[i].after, i - 1))
+      return 0;
+    return i + 1 < graph.nodes.size() ? wanted[i + 1] : steps.size();
+  }
+
+  const Graph &graph;
+  llvm::ArrayRef<unsigned> steps;
+  /// Places, as numbers of steps that run before. For a step, `earliest` is the
+  /// place behind it.
+  std::vector<unsigned> earliest, latest, wanted;
+};
+
+} // namespace
+
+std::vector<unsigned> schedule::findOrder(const Graph &graph, unsigned window,
+                                          int64_t limit) {
+  std::vector<unsigned> steps = ListScheduler(graph, window, limit).run();
+  return TransferPlacer(graph, steps).run();
+}
+
+int64_t schedule::getPeakBytes(const Graph &graph,
+                               llvm::ArrayRef<unsigned> order) {
+  Memory memory(graph);
+  int64_t peak = 0;
+  for (unsigned node : order) {
+    peak = std::max(peak, memory.getBytesWith(node));
+    memory.run(node);
+  }
+  return peak;
+}

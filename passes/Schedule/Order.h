@@ -1,0 +1,67 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+/// \file Chooses the order of independent steps, so that a step that a transfer
+/// waits for runs before one that can run while the transfer travels. Nothing
+/// here depends on IR. This is list scheduling with tails as priorities (Graham
+/// 1966; Coffman and Graham 1972), with memory as a limit.
+///
+/// For example, the backward pass of a tensor-parallel layer computes the
+/// gradient of its weight and then that of its input. The latter is summed over
+/// devices before the layer below can go on. In the other order, the sum
+/// travels while the device computes the gradient of the weight:
+///
+///     Graph graph;
+///     graph.nodes = {{2},                     // weight's gradient
+///                    {2},                     // input's gradient
+///                    {2, {1}, {}, true},      // its sum
+///                    {2, {2}}};               // the layer below
+///     findOrder(graph, 8, 0);  // 1, 2, 0, 3
+
+#ifndef TPOPT_PASSES_SCHEDULE_ORDER_H
+#define TPOPT_PASSES_SCHEDULE_ORDER_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tp::schedule {
+
+/// A step, or a transfer on the device's link.
+struct Node {
+  double seconds;
+  /// Earlier nodes that have to be done when this one starts.
+  llvm::SmallVector<unsigned, 4> after = {};
+  llvm::SmallVector<unsigned, 4> buffers = {}; ///< The buffers that it uses.
+  bool isTransfer = false;
+  /// Seconds of computing right before a transfer, to pack the data.
+  double preparation = 0;
+};
+
+/// The nodes of a program, in program order. A buffer takes memory from the
+/// first node that uses it to the last.
+struct Graph {
+  std::vector<Node> nodes;
+  std::vector<int64_t> bytes; ///< Indexed by buffer.
+};
+
+/// Returns the nodes in an order in which the device waits less for transfers:
+/// a permutation that keeps each node behind those in `after`. Of the steps
+/// that can run, the one with the most time behind it on the device and the
+/// link goes first. A step runs at most `window` nodes ahead of the oldest node
+/// that has not run. Steps out of order take at most `limit` bytes of buffers;
+/// the oldest step may always run, so the order as a whole can take more. A
+/// transfer stays in front of the node that it stood in front of, or as close
+/// to it as `after` allows.
+std::vector<unsigned> findOrder(const Graph &graph, unsigned window,
+                                int64_t limit);
+
+/// Returns the most bytes of buffers that are in use at a time if the nodes run
+/// one by one in this order.
+int64_t getPeakBytes(const Graph &graph, llvm::ArrayRef<unsigned> order);
+
+} // namespace tp::schedule
+
+#endif // TPOPT_PASSES_SCHEDULE_ORDER_H
