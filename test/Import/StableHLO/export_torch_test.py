@@ -187,6 +187,8 @@ class Depending(nn.Module):
         if self.kind == "rows":
             rows, = torch.where(x[:, 0] > 0)
             return x.index_add(0, rows, x[rows])  # the rows
+        if self.kind == "key":
+            return x.sum() if x[:, 0].nonzero().shape[0] in {2: None} else x  # the key
         if x.sum() > 0:  # the branch
             return x
         return -x
@@ -400,7 +402,7 @@ class Export(unittest.TestCase):
                                     "draws random numbers"):
             self.get_entry(Drawn(), torch.ones(2, 4))
         for kind, text in (("size", "x[x > 0]"), ("rows", "torch.where"),
-                           ("branch", "if x.sum() > 0")):
+                           ("branch", "if x.sum() > 0"), ("key", "in {")):
             (line,) = [number for number, words in
                        enumerate(inspect.getsource(Depending).splitlines()) if text in words]
             line += inspect.getsourcelines(Depending)[1]
