@@ -41,6 +41,8 @@ private:
   bool isPoint(Value value) const { return analysis.isPoint(value); }
   void emitUniform(Operation *op);
   void emitPhase(unsigned phase);
+  /// The loop over whole vectors of a row. Returns its reductions, as vectors.
+  SmallVector<Value> emitLoop(unsigned phase, ArrayRef<step::ReduceOp> reduces);
   void emitStores(Chunk &chunk, unsigned phase);
   SmallVector<Value> emitReductions(Chunk &chunk, unsigned phase,
                                     ArrayRef<step::ReduceOp> reduces);
@@ -160,6 +162,31 @@ void RowEmitter::emitUniform(Operation *op) {
   }
 }
 
+SmallVector<Value> RowEmitter::emitLoop(unsigned phase,
+                                        ArrayRef<step::ReduceOp> reduces) {
+  SmallVector<Value> identities;
+  for (step::ReduceOp reduce : reduces)
+    identities.push_back(
+        getIdentity(builder, loc, reduce.getKind(),
+                    VectorType::get(walk.width, reduce.getType())));
+  auto loop = scf::ForOp::create(builder, loc, walk.begin, walk.end, walk.step,
+                                 identities);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Chunk chunk;
+  chunk.first = loop.getInductionVar();
+  chunk.width = chunk.alignment = walk.width;
+  SmallVector<Value> sums = emitReductions(chunk, phase, reduces);
+  for (auto [sum, reduce, before] :
+       llvm::zip(sums, reduces, loop.getRegionIterArgs()))
+    sum = combineValues(builder, loc, step::ReduceOp(reduce).getKind(), before,
+                        sum);
+  emitStores(chunk, phase);
+  if (!sums.empty()) // otherwise the loop has a terminator
+    scf::YieldOp::create(builder, loc, sums);
+  return SmallVector<Value>(loop.getResults());
+}
+
 void RowEmitter::emitPhase(unsigned phase) {
   SmallVector<step::ReduceOp> reduces;
   bool hasPointStores = false;
@@ -210,28 +237,7 @@ void RowEmitter::emitPhase(unsigned phase) {
     }
     totals = reduceVectors(totals);
   } else {
-    SmallVector<Value> identities;
-    for (step::ReduceOp reduce : reduces)
-      identities.push_back(
-          getIdentity(builder, loc, reduce.getKind(),
-                      VectorType::get(walk.width, reduce.getType())));
-    auto loop = scf::ForOp::create(builder, loc, walk.begin, walk.end,
-                                   walk.step, identities);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      Chunk chunk;
-      chunk.first = loop.getInductionVar();
-      chunk.width = chunk.alignment = walk.width;
-      SmallVector<Value> sums = emitReductions(chunk, phase, reduces);
-      for (auto [sum, reduce, before] :
-           llvm::zip(sums, reduces, loop.getRegionIterArgs()))
-        sum = combineValues(builder, loc, reduce.getKind(), before, sum);
-      emitStores(chunk, phase);
-      if (!sums.empty()) // otherwise the loop has a terminator
-        scf::YieldOp::create(builder, loc, sums);
-    }
-    totals = reduceVectors(loop.getResults());
+    totals = reduceVectors(emitLoop(phase, reduces));
     for (const Chunk &place : walk.rest) {
       Chunk chunk = place; // copy, as nothing stays in registers
       addToTotals(reduceVectors(emitReductions(chunk, phase, reduces)));
