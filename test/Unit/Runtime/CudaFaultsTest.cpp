@@ -320,6 +320,7 @@ const std::set<absl::string_view> kInfallible = {
 /// are known, only runs come to these.
 const std::set<absl::string_view> kDoneWithoutInTuning = {
     "cublasLtMatmul",
+    "cuMemsetD32Async",
     "cublasLtMatmulAlgoCheck",
     "cuStreamBeginCapture_v2",
     "cuStreamEndCapture",
@@ -376,7 +377,7 @@ TestProgram makeEverything() {
   copy.sizes[0] = count;
   copy.from.strides[0] = copy.to.strides[0] = 1;
   program.addStep(StepKind::Copy, program.writer.add(copy), "copy");
-  for (DType dtype : {DType::BF16, DType::F32}) {
+  auto addFill = [&](DType dtype) {
     FillRow fill = {};
     fill.rank = 1;
     fill.dtype = dtype;
@@ -384,7 +385,11 @@ TestProgram makeEverything() {
     fill.destination = program.buffer(Space::Output, y, count * getSize(dtype));
     fill.to.strides[0] = 1;
     program.addStep(StepKind::Fill, program.writer.add(fill), "fill");
-  }
+  };
+  addFill(DType::BF16);
+  program.addChoice(2, 1);
+  for (int i = 0; i < 3; ++i)
+    addFill(DType::F32);
   MatmulRow matmul = {};
   matmul.m = matmul.n = matmul.k = 1;
   std::fill_n(matmul.batch, kMaxBatch, 1);

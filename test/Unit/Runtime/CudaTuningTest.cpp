@@ -126,15 +126,6 @@ void addFills(TestProgram &program, int count, BufferRow to) {
     program.addStep(StepKind::Fill, program.writer.add(fill));
 }
 
-/// A choice between the next `first` steps and the `second` behind them.
-void addChoice(TestProgram &program, uint32_t first, uint32_t second) {
-  ControlRow choice = {};
-  choice.kind = ControlKind::Choice;
-  choice.first = first;
-  choice.second = second;
-  program.addStep(StepKind::Control, program.writer.add(choice));
-}
-
 /// The faster steps are executed, one by one and from a graph, by all ranks; of
 /// a choice within a choice, the fastest of all three. Equal ones are timed
 /// once, and what was found is found again.
@@ -147,9 +138,9 @@ TEST(CudaTuning, TakesTheFasterSteps) {
     BufferRow y = TestProgram::buffer(
         Space::Output, program.addOutput("y", DType::F32, {{4, {}}}), 16);
     for (int i = 0; i < 2; ++i) {
-      addChoice(program, 3, 1 + 4 + 2);
+      program.addChoice(3, 1 + 4 + 2);
       addFills(program, 3, y);
-      addChoice(program, 4, 2);
+      program.addChoice(4, 2);
       addFills(program, 4, y);
       addFills(program, 2, y);
     }
@@ -179,7 +170,7 @@ TEST(CudaTuning, ChoosesOnOneKindOfGpu) {
   TestProgram program({{"x", 2}});
   BufferRow y = TestProgram::buffer(
       Space::Output, program.addOutput("y", DType::F32, {{4, {}}}), 16);
-  addChoice(program, 1, 1);
+  program.addChoice(1, 1);
   addFills(program, 2, y);
   EXPECT_EQ(openingFails(program, "cuda"), ErrorCode::GpuMismatch);
 }
@@ -197,7 +188,7 @@ TEST(CudaTuning, TimesInMemoryOfItsOwn) {
         program.addInput("s", DType::F32, {{elements, {}}}, Role::State);
     program.addOutput("s.out", DType::F32, {{elements, {}}}, s);
     BufferRow buffer = TestProgram::buffer(Space::Input, s, 4 * elements);
-    addChoice(program, 2, 1);
+    program.addChoice(2, 1);
     addFills(program, 3, buffer);
     auto session = open(program, "cuda");
     ASSERT_TRUE(session.ok()) << session.status();

@@ -115,6 +115,15 @@ public:
     addStep(StepKind::CollectiveDone, index, name);
   }
 
+  /// A choice between the next `first` steps and the `second` behind them.
+  void addChoice(uint32_t first, uint32_t second) {
+    ControlRow choice = {};
+    choice.kind = ControlKind::Choice;
+    choice.first = first;
+    choice.second = second;
+    addStep(StepKind::Control, writer.add(choice));
+  }
+
   static BufferRow buffer(Space space, uint32_t index, uint64_t size,
                           uint64_t offset = 0) {
     BufferRow row;
