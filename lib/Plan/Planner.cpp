@@ -81,6 +81,11 @@ static bool canSliceBeforeReshard(Operation *op, ShardingTable &table) {
 /// sums of the same terms in another order.
 static constexpr double kRounding = 1e-12;
 
+/// How often a plan is made anew with the starts that it has, and the error of
+/// its cost, as a share, for which that is not worth it.
+static constexpr int kMostRevisions = 2;
+static constexpr double kStartSlack = 1e-3;
+
 struct Planner::Impl {
   Impl(Operation *root, ShardingTable &table, const CostModel &cost,
        PlannerOptions options)
@@ -107,6 +112,60 @@ struct Planner::Impl {
     price.reset();
     solve();
     price.emplace(space, graph, model->getSelection());
+    if (starts)
+      reviseStarts();
+  }
+
+  /// Plans again with the starts that the plan has. The first plan assumes that
+  /// all values share launches that may. If few of them have any, each pays
+  /// more, and another plan can be cheaper. Keeps the cheapest plan, each
+  /// priced with its own starts.
+  void reviseStarts() {
+    SharedStarts assumed = *starts, best = assumed;
+    double least = std::numeric_limits<double>::infinity(),
+           start = space.cost.getLeastStart();
+    for (int round = 0;; ++round) {
+      std::vector<Launches> launches = getLaunches();
+      SharedStarts actual = assumed;
+      actual.recount(launches);
+      double saved = start * actual.getSaved(launches),
+             cost = price->getPrice().getTotal() - saved;
+      if (cost >= (1 - kRounding) * least)
+        return planWith(best);
+      least = cost;
+      best = assumed;
+      if (round == kMostRevisions ||
+          start * assumed.getSaved(launches) - saved <= kStartSlack * cost)
+        return;
+      assumed = actual;
+      planWith(assumed);
+    }
+  }
+
+  void planWith(const SharedStarts &starts) {
+    price.reset();
+    starts.setShares(graph);
+    model.emplace(space, graph);
+    model->solve();
+    price.emplace(space, graph, model->getSelection());
+  }
+
+  /// The launches of each value's reshards.
+  std::vector<Launches> getLaunches() {
+    std::vector<Launches> launches(graph.values.size());
+    for (auto [number, value] : llvm::enumerate(graph.values)) {
+      if (value.origin != number || value.isBorder)
+        continue;
+      auto copies = price->getCopies(number);
+      ReshardPrices prices = space.getPrices(value.type);
+      for (const Copy &copy : ArrayRef(copies).drop_front()) {
+        unsigned source = copies[copy.source].layout;
+        bool sums = !space.pool.get(source).unreduced.empty();
+        (sums ? launches[number].sums : launches[number].gathers) +=
+            prices.get(source, copy.layout, value.times > 1).launches;
+      }
+    }
+    return launches;
   }
 
   /// Rows that index vectors count may be sharded, which saves bytes but may
@@ -169,8 +228,11 @@ struct Planner::Impl {
   double solve() {
     model.reset();
     graph = buildGraph(space, view, root, freeArguments);
-    if (space.cost.getLeastStart() > 0 && bucketBytes != 0)
-      findSharedStarts(graph, view, space.pool, bucketBytes);
+    starts.reset();
+    if (space.cost.getLeastStart() > 0 && bucketBytes != 0) {
+      starts.emplace(graph, view, space.pool, bucketBytes);
+      starts->setShares(graph);
+    }
     model.emplace(space, graph);
     double cost = model->solve();
     LDBG() << view.getOps().size() << " ops cost " << cost << ", at least "
@@ -253,6 +315,7 @@ struct Planner::Impl {
   SearchSpace space;
   ProgramView view;
   PlanGraph graph;
+  std::optional<SharedStarts> starts; ///< If starts cost something.
   std::optional<Model> model;
   std::optional<PlanPrice> price;
   /// The chosen decompositions, those of equal ops together, by the amount that

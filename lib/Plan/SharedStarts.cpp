@@ -28,14 +28,13 @@ static bool isSimple(Operation *op) {
          isa<ReshapeOp, TransposeOp, SliceOp, ConstraintOp, BarrierOp>(op);
 }
 
-namespace {
-
-class ShareFinder {
+/// Finds the kinds of all values.
+class SharedStarts::Finder {
 public:
-  ShareFinder(PlanGraph &graph, const ProgramView &view, const LayoutPool &pool,
-              int64_t bucketBytes)
+  Finder(const PlanGraph &graph, const ProgramView &view,
+         const LayoutPool &pool, int64_t bucketBytes, SharedStarts &result)
       : graph(graph), view(view), pool(pool), bucketBytes(bucketBytes),
-        kinds(graph.values.size()) {}
+        result(result), kinds(graph.values.size()) {}
 
   void run() {
     unsigned count = graph.values.size();
@@ -48,8 +47,6 @@ public:
       followSum(number);
       countValue(number);
     }
-    for (unsigned number = 0; number < count; ++number)
-      setShares(number);
   }
 
 private:
@@ -60,9 +57,6 @@ private:
     bool startsSum = false; ///< A late value that is the first partial sum.
     bool isSum = false;     ///< A late value that may be a partial sum.
     bool isOfSum = false; ///< A late value that is computed from a partial sum.
-  };
-  struct Counts {
-    unsigned early = 0, late = 0;
   };
   /// Values can share a launch only if they have the same block and element
   /// type.
@@ -83,7 +77,7 @@ private:
   Block *getBlock(unsigned number) const {
     Operation *maker = getMaker(number);
     return maker ? view.getAnchor(maker)->getBlock()
-                 : graph.values[number].value.getParentBlock();
+                 : Value(graph.values[number].value).getParentBlock();
   }
   Company getCompany(unsigned number) const {
     return {getBlock(number), graph.values[number].type.getElementType()};
@@ -177,15 +171,28 @@ private:
 
   void countValue(unsigned number) {
     const PlanValue &value = graph.values[number];
+    SharedStarts::Kind &found = result.kinds.emplace_back();
     if (value.isBorder)
       return;
     Kind &kind = kinds[number];
+    auto [company, isNew] =
+        companies.try_emplace(getCompany(number), result.counts.size());
+    if (isNew)
+      result.counts.emplace_back();
+    found.company = company->second;
+    Counts &counts = result.counts[company->second];
     bool isFirst = isFirstOfType(number);
     if (kind.startsSum || (kind.isSum && isFirst))
-      ++counts[getCompany(number)].late;
+      ++counts.sums;
     kind.isCut = isCut(number);
     if (kind.isEarly && kind.isCut && isFirst)
-      ++counts[getCompany(number)].early;
+      ++counts.gathers;
+    if (value.times > 1)
+      return;
+    found.isGathered = kind.isEarly && !kind.isLate;
+    found.isSummed = kind.isSum;
+    found.ofBucket = getVolume(value.type.getShape()) *
+                     getElementBytes(value.type) / bucketBytes;
   }
   /// Returns true if the value is an argument, or converted from another type.
   bool isFirstOfType(unsigned number) const {
@@ -209,34 +216,53 @@ private:
            (layouts.size() > 1 || !pool.get(layouts.front()).isReplicated());
   }
 
-  void setShares(unsigned number) {
-    PlanValue &value = graph.values[number];
-    if (value.isBorder || value.times > 1)
-      return;
-    double bytes =
-        getVolume(value.type.getShape()) * getElementBytes(value.type);
-    auto getShare = [&](unsigned values) {
-      return std::min(
-          1.0, std::max(1.0 / std::max(values, 1u), bytes / bucketBytes));
-    };
-    Counts count = counts.lookup(getCompany(number));
-    if (kinds[number].isEarly && !kinds[number].isLate)
-      value.shares.gathers = getShare(count.early);
-    if (kinds[number].isSum)
-      value.shares.sums = getShare(count.late);
-  }
-
-  PlanGraph &graph;
+  const PlanGraph &graph;
   const ProgramView &view;
   const LayoutPool &pool;
   double bucketBytes;
+  SharedStarts &result;
   std::vector<Kind> kinds; ///< By value.
-  llvm::DenseMap<Company, Counts> counts;
+  llvm::DenseMap<Company, unsigned> companies;
 };
 
-} // namespace
+SharedStarts::SharedStarts(const PlanGraph &graph, const ProgramView &view,
+                           const LayoutPool &pool, int64_t bucketBytes) {
+  Finder(graph, view, pool, bucketBytes, *this).run();
+}
 
-void tp::plan::findSharedStarts(PlanGraph &graph, const ProgramView &view,
-                                const LayoutPool &pool, int64_t bucketBytes) {
-  ShareFinder(graph, view, pool, bucketBytes).run();
+StartShares SharedStarts::getShares(const Kind &kind) const {
+  auto getShare = [&](unsigned values) {
+    return std::min(1.0, std::max(1.0 / std::max(values, 1u), kind.ofBucket));
+  };
+  StartShares shares;
+  if (kind.isGathered)
+    shares.gathers = getShare(counts[kind.company].gathers);
+  if (kind.isSummed)
+    shares.sums = getShare(counts[kind.company].sums);
+  return shares;
+}
+
+void SharedStarts::setShares(PlanGraph &graph) const {
+  for (auto [value, kind] : llvm::zip_equal(graph.values, kinds))
+    value.shares = getShares(kind);
+}
+
+void SharedStarts::recount(llvm::ArrayRef<Launches> launches) {
+  for (Counts &count : counts)
+    count = {};
+  for (auto [own, kind] : llvm::zip_equal(launches, kinds)) {
+    if (kind.isGathered && own.gathers > 0)
+      ++counts[kind.company].gathers;
+    if (kind.isSummed && own.sums > 0)
+      ++counts[kind.company].sums;
+  }
+}
+
+double SharedStarts::getSaved(llvm::ArrayRef<Launches> launches) const {
+  double saved = 0;
+  for (auto [own, kind] : llvm::zip_equal(launches, kinds)) {
+    StartShares shares = getShares(kind);
+    saved += (1 - shares.sums) * own.sums + (1 - shares.gathers) * own.gathers;
+  }
+  return saved;
 }

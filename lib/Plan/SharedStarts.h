@@ -11,7 +11,12 @@
 
 namespace tp::plan {
 
-/// Sets the share of a start that the reshards of each value pay. Collectives
+/// The launches of a value's reshards, before any are combined.
+struct Launches {
+  double sums = 0, gathers = 0;
+};
+
+/// The share of a start that the reshards of each value pay. Collectives
 /// whose results are not needed at once are combined later
 /// (tp-combine-collectives), up to `bucketBytes` per launch. They are of two
 /// kinds:
@@ -31,8 +36,41 @@ namespace tp::plan {
 /// those in loops, and gathers of updated weights. The last are not discounted,
 /// as sharding an update for their sake saves less than its ops cost one by
 /// one.
-void findSharedStarts(PlanGraph &graph, const ProgramView &view,
-                      const LayoutPool &pool, int64_t bucketBytes);
+///
+/// Before there is a plan, n counts all values that may have a reshard. For a
+/// plan, `recount` counts those that have one.
+class SharedStarts {
+public:
+  SharedStarts(const PlanGraph &graph, const ProgramView &view,
+               const LayoutPool &pool, int64_t bucketBytes);
+
+  /// Sets the shares of the values of `graph`, which must be that of the
+  /// constructor, or one with the same values.
+  void setShares(PlanGraph &graph) const;
+
+  /// Counts the values with launches. `launches` are those of each value.
+  void recount(llvm::ArrayRef<Launches> launches);
+
+  /// The starts that these launches save, as a number of starts.
+  double getSaved(llvm::ArrayRef<Launches> launches) const;
+
+private:
+  class Finder;
+  /// What is known of a value.
+  struct Kind {
+    bool isGathered = false; ///< Its gathers share launches.
+    bool isSummed = false;   ///< Its sums do.
+    unsigned company = 0;    ///< See Finder::Company.
+    double ofBucket = 0;     ///< Its bytes, as a share of a bucket.
+  };
+  struct Counts {
+    unsigned gathers = 0, sums = 0;
+  };
+  StartShares getShares(const Kind &kind) const;
+
+  std::vector<Kind> kinds;    ///< By value.
+  std::vector<Counts> counts; ///< By company.
+};
 
 } // namespace tp::plan
 

@@ -43,7 +43,8 @@ TEST(SharedStartsTest, WhatWaitsForNothingSharesAStart) {
   ProgramView view(program.function);
   PlanGraph graph =
       buildGraph(space, view, program.function, /*freeArguments=*/true);
-  findSharedStarts(graph, view, space.pool, /*bucketBytes=*/25 << 20);
+  SharedStarts starts(graph, view, space.pool, /*bucketBytes=*/25 << 20);
+  starts.setShares(graph);
   auto getShares = [&](Value value) {
     const PlanValue &found = graph.values[graph.valueNumbers.lookup(value)];
     return std::pair(found.shares.sums, found.shares.gathers);
@@ -65,6 +66,22 @@ TEST(SharedStartsTest, WhatWaitsForNothingSharesAStart) {
   // Products wait for activations, and the updated weight is no gradient.
   for (Value alone : {h, y, updated})
     EXPECT_EQ(getShares(alone), Shares(1, 1));
+
+  // In a plan that gathers two weights and sums one gradient, two share a
+  // start.
+  std::vector<Launches> launches(graph.values.size());
+  auto getNumber = [&](Value value) {
+    return graph.valueNumbers.lookup(value);
+  };
+  launches[getNumber(wide)].gathers = launches[getNumber(h)].gathers = 1;
+  launches[getNumber(body.getArgument(2))].gathers = 1;
+  launches[getNumber(dw)].sums = 2;
+  starts.recount(launches);
+  starts.setShares(graph);
+  EXPECT_EQ(getShares(wide), Shares(1, 1. / 2));
+  for (Value alone : {dv, dw, h})
+    EXPECT_EQ(getShares(alone), Shares(1, 1));
+  EXPECT_EQ(starts.getSaved(launches), 1);
 }
 
 } // namespace
