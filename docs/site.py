@@ -15,8 +15,27 @@ PAGES = ROOT / "build" / "site" / "pages"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 STYLE = """
 .md-grid { max-width: 80rem; }
-.md-typeset table:not([class]) td code { white-space: nowrap; }
-.md-typeset pre > code { font-size: .78em; }
+/* What a command prints is no command: it has a bar, and nothing to copy. */
+.md-typeset .language-text pre > code { border-left: .15rem solid var(--md-primary-fg-color); }
+.language-text :is(.md-clipboard, .md-code__nav) { display: none; }
+/* A word of code is not broken at its hyphens: `--emit-bytecode`. */
+@media (min-width: 45em) {
+  .md-typeset :is(p, li, td) > code { white-space: nowrap; }
+}
+@media (max-width: 45em) {
+  .md-typeset :is(p, li) > code { display: inline-block; max-width: 100%; line-height: 1.2; }
+  .md-typeset table:not([class]) { background: none; }
+  .md-typeset table:not([class]) :is(th, td) { min-width: 4rem; padding: .5em .6em; }
+  .md-typeset :is(.md-clipboard, .md-code__nav) { display: none; }
+  /* A shadow at the right says that there is more of a table or a block; its end covers it. */
+  .md-typeset__scrollwrap { --under: var(--md-default-bg-color); }
+  .md-typeset pre > code { --under: var(--md-code-bg-color); }
+  .md-typeset__scrollwrap, .md-typeset pre > code {
+    background: linear-gradient(to left, var(--under) 60%, transparent) right / 1.2rem 100% no-repeat local,
+                linear-gradient(to left, rgba(0, 0, 0, .2), transparent) right / .5rem 100% no-repeat scroll,
+                var(--under);
+  }
+}
 @media (min-width: 76.25em) { .md-sidebar--primary { width: 10rem; } }
 .md-typeset img { border: 1px solid var(--md-default-fg-color--lightest); }
 """
