@@ -66,6 +66,9 @@ def tables(text):
 
 def dialect(name, file):
     text = tblgen(["-gen-dialect-doc", f"-dialect={name}"], DIALECTS / file)
+    # Contents list ops, not their classes.
+    text = re.sub(r"^(### `[\w.]+`) \((::tp::[\w:]+)\)$", r"\1\n\n`\2` in C++.", text,
+                  flags=re.MULTILINE)
     # An op may show another one's rule in its text: look at one op at a time.
     sections = re.split(r"(?=^### )", text, flags=re.MULTILINE)
     table = tables("".join(s for s in sections if "**Sharding:**" in s))
