@@ -128,7 +128,8 @@ tp-opt, read the [tutorial](../tutorial.md).
 ## tp-opt
 
 `tp-opt` is an `mlir-opt` with our dialects and passes: it reads a program, runs what the options
-say, and prints the program to stdout or to `-o FILE`.
+say, and prints the program to stdout or to `-o FILE`. `plan=` is explained under
+[plans](../compiling.md#plans), `memory=` under [does it fit](../reading-the-plan.md#does-it-fit).
 
 {own_options(listed)}
 Each [pass](Passes.md) is an option, too: `--tp-report=out.json`, `--tp-explain=w1`,

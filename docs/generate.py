@@ -66,6 +66,9 @@ def tables(text):
 
 def dialect(name, file):
     text = tblgen(["-gen-dialect-doc", f"-dialect={name}"], DIALECTS / file)
+    # Contents list ops, not their classes.
+    text = re.sub(r"^(### `[\w.]+`) \((::tp::[\w:]+)\)$", r"\1\n\n`\2` in C++.", text,
+                  flags=re.MULTILINE)
     # An op may show another one's rule in its text: look at one op at a time.
     sections = re.split(r"(?=^### )", text, flags=re.MULTILINE)
     table = tables("".join(s for s in sections if "**Sharding:**" in s))
@@ -84,6 +87,18 @@ def code(text):
     return text if "`" in text else f"`{text}`"
 
 
+def plain(text):
+    """Running text, in which `array<i64>` is no tag of HTML."""
+    return "`".join(part if i % 2 else part.replace("<", "&lt;")
+                    for i, part in enumerate(text.split("`")))
+
+
+# What the numbers of a hundred are about, as ErrorCodes.def says.
+GROUPS = {1: "Reading text", 2: "Meshes and shardings", 3: "What ops mean",
+          4: "Propagation and partitioning", 5: "Import", 6: "Options and files",
+          7: "Verification and interpretation", 8: "Lowering, artifacts and running"}
+
+
 def errors():
     # What ninja leaves in build/ is no source.
     files = sorted(f for f in ROOT.glob("**/*.def")
@@ -98,16 +113,23 @@ def errors():
              "op operand #0 must be ..`), and of its own ops. They pass through "
              "as MLIR writes them, so that tools that know them still do. The "
              "exit code is 1 as well.\n",
-             "`tp-opt --explain-error=TP0202` prints what stands here.\n"]
+             "`tp-opt --explain-error=TP0202` prints what stands here.\n",
+             "| codes | are about |", "| --- | --- |",
+             *(f"| [TP{group:02d}xx](#tp{group:02d}xx-{'-'.join(words.lower().replace(',', '').split())}) "
+               f"| {words} |" for group, words in GROUPS.items()), ""]
     text = (INCLUDE / "tpopt/Support/ErrorExamples.def").read_text()
     examples = {int(number): (a or b, c or d) for number, a, b, c, d in EXAMPLE.findall(text)}
+    group = 0
     for number, name, text in rows:
+        if number // 100 != group:
+            group = number // 100
+            lines.append(f"## TP{group:02d}xx {GROUPS[group]}\n")
         example, remedy = examples[number]
         # An option or a tool's name keeps its letters.
-        if re.match(r"(?!ptxas)[a-z]+ ", text):
+        if re.match(r"(?!ptxas)[a-z]+[ ,]", text):
             text = text[0].upper() + text[1:]
-        lines += [f"## TP{number:04d} {name}\n", text + ".\n",
-                  f"Example: {code(example)}\n", remedy + "\n"]
+        lines += [f"### TP{number:04d} {name}\n", plain(text) + ".\n",
+                  f"Example: {code(example)}\n", plain(remedy) + "\n"]
     return "\n".join(lines)
 
 

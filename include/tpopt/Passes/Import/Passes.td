@@ -25,7 +25,8 @@ def ApplyPlanPass : Pass<"tp-apply-plan", "::mlir::ModuleOp"> {
 
     A pattern is compared with `tp.name`, also without a leading `model.` and
     without what follows the module's name (`.weight`, `.bias`, `#q`); `*` stands
-    for anything. The first pattern that matches wins; one that matches nothing
+    for anything, `?` for one character, `[qkv]` for one of these, `{up,down}` for
+    either word. The first pattern that matches wins; one that matches nothing
     is an error. What is annotated already stays as it is; a pattern that so has
     no effect is a warning. What has no `tp.name` goes by its number, `arg0` and
     `result0`, as in reports and in tp-run.
