@@ -114,3 +114,18 @@ func.func @words(
   %w = tp.add %w12, %w3 : !square
   return %y, %w : !square, !square
 }
+
+// Few of the values that may be gathered are: the two weights are not priced as if
+// the activation were gathered with them.
+// CHECK-LABEL: @few: 1 all_reduce;
+spmd.mesh @two <["data"=2, "model"=2]>
+func.func @few(
+    %x: tensor<2x64x256xf32> {spmd.sharding = #spmd.sharding<@two, [{"data"}, {}, {}]>},
+    %up: !w {spmd.sharding = #spmd.sharding<@two, [{}, {"model"}]>},
+    %down: !w {spmd.sharding = #spmd.sharding<@two, [{"model"}, {}]>}) -> tensor<2x64x256xf32> {
+  %h = tp.einsum "bsi,io->bso" %x, %up : (tensor<2x64x256xf32>, !w) -> tensor<2x64x256xf32>
+  %a = tp.gelu %h : tensor<2x64x256xf32>
+  %y = tp.einsum "bso,oi->bsi" %a, %down : (tensor<2x64x256xf32>, !w) -> tensor<2x64x256xf32>
+  %z = tp.add %x, %y : tensor<2x64x256xf32>
+  return %z : tensor<2x64x256xf32>
+}

@@ -52,6 +52,7 @@ private:
   FailureOr<NamedAttrList> convert(DictionaryAttr attributes, Type type);
   void setName(NamedAttrList &attributes, StringRef path,
                llvm::StringSet<> &seen);
+  void warnOfDonors(ArrayRef<unsigned> donors);
 
   func::FuncOp function;
   const ForeignShardings &shardings;
@@ -90,11 +91,33 @@ void Signature::setName(NamedAttrList &attributes, StringRef path,
     attributes.set(kNameAttr, StringAttr::get(function.getContext(), name));
 }
 
+/// JAX pairs a donated argument with a result if it knows the shardings of
+/// both, and leaves it to XLA otherwise. A pair would force the two to be
+/// sharded alike, so none is guessed here.
+void Signature::warnOfDonors(ArrayRef<unsigned> donors) {
+  if (donors.empty())
+    return;
+  Location loc = function.getArgument(donors.front()).getLoc();
+  std::string name = toDotted(getLocatedName(loc));
+  InFlightDiagnostic warning = emitWarning(loc);
+  warning << "the donated memory of ";
+  if (name.empty())
+    warning << "argument #" << donors.front();
+  else
+    warning << "'" << name << "'";
+  if (size_t others = donors.size() - 1)
+    warning << " and " << others << " other argument"
+            << (others > 1 ? "s" : "");
+  warning << " is not reused, because JAX names no result for it; give "
+             "out_shardings to jax.jit, equal to those of the arguments";
+}
+
 LogicalResult Signature::import() {
   bool isEntry = function.isPublic() && !function.isExternal();
   SmallVector<DictionaryAttr> arguments, results;
   llvm::StringSet<> names;
   llvm::SmallDenseSet<int64_t> overwritten;
+  SmallVector<unsigned> donors;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     DictionaryAttr foreign = function.getArgAttrDict(i);
     auto own = convert(foreign, function.getArgumentTypes()[i]);
@@ -111,8 +134,11 @@ LogicalResult Signature::import() {
       own->set(kDonatedAttr,
                IntegerAttr::get(IntegerType::get(function.getContext(), 64),
                                 result));
+    else if (isEntry && foreign && foreign.get("jax.buffer_donor"))
+      donors.push_back(i);
     arguments.push_back(own->getDictionary(function.getContext()));
   }
+  warnOfDonors(donors);
   names.clear();
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     DictionaryAttr foreign = function.getResultAttrDict(i);

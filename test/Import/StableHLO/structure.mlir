@@ -1,4 +1,5 @@
-// RUN: tp-opt %s --tp-import-stablehlo | FileCheck %s
+// RUN: tp-opt %s --tp-import-stablehlo 2> %t | FileCheck %s
+// RUN: FileCheck %s --check-prefix=WARNING --input-file=%t
 
 // A head split, a contraction and a transposition stay what sharding rules see
 // through: reshape, einsum, transpose.
@@ -113,6 +114,15 @@ func.func @until(%x: tensor<f32>, %w: tensor<f32>) -> (tensor<f32>, tensor<f32>)
 func.func @names(%a: tensor<4xf32> {tf.aliasing_output = 1 : i32, jax.buffer_donor = true} loc("params['h'][0].mu"), %b: tensor<4xf32> {tp.name = "given"} loc("x"), %c: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = "result['loss']"}, tensor<4xf32>) {
   %0 = stablehlo.add %a, %b : tensor<4xf32>
   return %0, %c : tensor<4xf32>, tensor<4xf32>
+}
+
+// Where JAX leaves the pairing to XLA, nothing is overwritten, and a warning says so.
+// CHECK-LABEL: func.func @donors
+// CHECK-SAME: (%arg0: tensor<4xf32> {tp.name = "x"}, %arg1: tensor<4xf32>)
+// WARNING: structure.mlir:{{.*}}warning: the donated memory of 'x' and 1 other argument is not reused, because JAX names no result for it; give out_shardings to jax.jit, equal to those of the arguments
+func.func @donors(%a: tensor<4xf32> {jax.buffer_donor = true} loc("x"), %b: tensor<4xf32> {jax.buffer_donor = true}) -> tensor<4xf32> {
+  %0 = stablehlo.add %a, %b : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 
 // A number that is broadcast is that number in the larger shape; what else uses
