@@ -137,7 +137,8 @@ void ProgramLowering::fill(const View &to, TypedAttr value, Operation *op) {
     return fillByRows(to, value);
   if (to.shape.size() > step::kMaxCopyRank)
     fail(op, ErrorCode::TooManyDims)
-        << "cannot fill " << to.shape.size() << " dimensions";
+        << "cannot fill a tensor of " << to.shape.size()
+        << " dimensions in one step; reshape the tensor";
   else
     step::FillOp::create(builder, loc, getBuffer(to), value);
 }

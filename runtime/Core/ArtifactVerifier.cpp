@@ -124,9 +124,10 @@ absl::Status Verifier::verifyMesh() const {
   for (const PlaceRow &place : artifact.rows<PlaceRow>()) {
     TPRT_RETURN_IF_ERROR(verifyAxes(place.axes));
     if (place.plus < 0 || place.plus >= artifact.getGroupSize(place.axes))
-      return fail("a place moves by ", place.plus,
-                  ", but its axes have a number of places of ",
-                  artifact.getGroupSize(place.axes));
+      return fail(
+          "a place moves by ", place.plus,
+          ", but must move by at least 0 and less than the number of places, ",
+          artifact.getGroupSize(place.axes));
   }
   return absl::OkStatus();
 }

@@ -33,7 +33,7 @@ static absl::StatusOr<const Plugin *> loadPlugin(const std::string &name) {
   auto fail = [&](absl::string_view why) {
     return makeError(ErrorCode::BackendMissing, "cannot load '", name,
                      "': ", why, "; install ", getLibrary(name),
-                     " and what it links beside libtprt.so");
+                     " and the libraries that it links beside libtprt.so");
   };
   if (name.empty() || name.find('/') != std::string::npos)
     return nullptr;

@@ -9,7 +9,7 @@
 // RUN: not tp-opt %t/x.mlir --tp-verify-against=whole=%t/g.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MISSING
 // MISSING: error: [TP0706] function 'g' of the whole program is missing in this program
 // RUN: not tp-opt %t/more.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MORE
-// MORE: error: [TP0706] function 'more' is not is not in the whole program
+// MORE: error: [TP0706] function 'more' is not in the whole program
 // RUN: not tp-opt %t/arguments.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=ARGUMENTS
 // ARGUMENTS: error: [TP0706] function 'f' takes 2 arguments, but in the whole program it takes 1
 // RUN: not tp-opt %t/names.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=NAMES

@@ -187,7 +187,7 @@ static FailureOr<SmallVector<std::string>> readIndex(MLIRContext *context,
   const json::Object *root = std::get<JsonFile>(parsed).getRoot().getAsObject();
   const json::Object *map = root ? root->getObject("weight_map") : nullptr;
   if (!map)
-    return fail(context, index, "has no object `weight_map`");
+    return fail(context, index, "expects an object `weight_map`");
   SmallVector<std::string> files;
   for (const auto &[name, value] : *map) {
     std::optional<StringRef> file = value.getAsString();

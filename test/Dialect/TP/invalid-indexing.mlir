@@ -15,7 +15,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
 
 // tp.gather 2: more than the axis
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
+  // expected-error @below {{[TP0303] 'tp.gather' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.gather %x, %i axis = 0 batch = 1 : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<8x32xf32>
   return
 }
@@ -24,7 +24,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
 
 // tp.gather 2: more than the indices have
 func.func @f(%x: tensor<4x512xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
+  // expected-error @below {{[TP0303] 'tp.gather' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.gather %x, %i axis = 1 batch = 1 : (tensor<4x512xf32>, tensor<i32>) -> tensor<4xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f(%x: tensor<4x512xf32>, %i: tensor<i32>) {
 
 // tp.gather 2: two sizes
 func.func @f(%x: tensor<5x512xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
+  // expected-error @below {{[TP0303] 'tp.gather' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.gather %x, %i axis = 1 batch = 1 : (tensor<5x512xf32>, tensor<4x8xi32>) -> tensor<4x8xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>
 
 // tp.scatter 2: more than the axis
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>) {
-  // expected-error @below {{[TP0303] 'tp.scatter' op the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
+  // expected-error @below {{[TP0303] 'tp.scatter' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.scatter set %x, %i, %u axis = 0 batch = 1 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x8x32xf32>) -> tensor<512x32xf32>
   return
 }

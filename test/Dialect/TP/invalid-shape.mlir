@@ -474,7 +474,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 2: no elements of windows
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', not 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', got 'tensor<4x16xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
   return
 }
@@ -483,7 +483,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 2: windows of nothing
 func.func @f(%x: tensor<4x0xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x0xf32>', not 'tensor<4x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x0xf32>', got 'tensor<4x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4x16x3xf32>
   return
 }
@@ -492,7 +492,7 @@ func.func @f(%x: tensor<4x0xf32>, %s: tensor<f32>) {
 
 // tp.window 2: other dimensions differ
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', not 'tensor<5x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', got 'tensor<5x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x16x3xf32>
   return
 }

@@ -42,7 +42,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.layer_norm 1: a bias of another size
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>, %b: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects parameters of type 'tensor<16xf32>', not 'tensor<4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects parameters of type 'tensor<16xf32>', got 'tensor<4xf32>'}}
   %0 = tp.layer_norm %x, %s, %b epsilon = 0.0 : (tensor<4x16xf32>, tensor<16xf32>, tensor<4xf32>) -> tensor<4x16xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>, %b: tensor<4xf32>) {
 
 // tp.layer_norm 2: two element types
 func.func @f(%x: tensor<4x16xbf16>, %s: tensor<16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects parameters of type 'tensor<16xbf16>', not 'tensor<16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects parameters of type 'tensor<16xbf16>', got 'tensor<16xf32>'}}
   %0 = tp.layer_norm %x, %s, %s epsilon = 0.0 : (tensor<4x16xbf16>, tensor<16xf32>, tensor<16xf32>) -> tensor<4x16xbf16>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>) {
 
 // tp.rms_norm 1: a scale of another size
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rms_norm' op expects parameters of type 'tensor<16xf32>', not 'tensor<4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.rms_norm' op expects parameters of type 'tensor<16xf32>', got 'tensor<4xf32>'}}
   %0 = tp.rms_norm %x, %s epsilon = 0.0 : (tensor<4x16xf32>, tensor<4xf32>) -> tensor<4x16xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 4: a log-sum-exp without groups
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp must be [b,s,k,g] of 'f32', not 'tensor<2x8x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x8x3xf32>'}}
   %0, %1 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x8x3x2x4xf32>, tensor<2x8x3xf32>
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention 4: a log-sum-exp of 16 bits
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp must be [b,s,k,g] of 'f32', not 'tensor<2x8x3x2xbf16>'}}
+  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x8x3x2xbf16>'}}
   %0, %1 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xbf16>
   return
 }
@@ -303,7 +303,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 3: a log-sum-exp of keys
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x6x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op logsumexp must be [b,s,k,g] of 'f32', not 'tensor<2x6x3x2xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x6x3x2xf32>'}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %m, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x6x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -312,7 +312,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 3: a delta of 64 bits
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x8x3x2xf64>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op delta must be [b,s,k,g] of 'f32', not 'tensor<2x8x3x2xf64>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op delta must be [b,s,k,g] of 'f32', got 'tensor<2x8x3x2xf64>'}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %m {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf64>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -321,7 +321,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 4: the shape of the key
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects the gradient of the query's type, 'tensor<2x8x3x2x4xf32>', not 'tensor<2x6x3x4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects the gradient of the query to have its type, 'tensor<2x8x3x2x4xf32>', got 'tensor<2x6x3x4xf32>'}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x6x3x4xf32>
   return
 }
@@ -357,7 +357,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 3: a log-sum-exp of keys
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x6x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op logsumexp must be [b,s,k,g] of 'f32', not 'tensor<2x6x3x2xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x6x3x2xf32>'}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %m, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x6x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -366,7 +366,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 3: a delta of 64 bits
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x8x3x2xf64>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op delta must be [b,s,k,g] of 'f32', not 'tensor<2x8x3x2xf64>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op delta must be [b,s,k,g] of 'f32', got 'tensor<2x8x3x2xf64>'}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %m {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf64>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -375,7 +375,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 4: the shape of the query
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects the gradient of the value's type, 'tensor<2x6x3x4xf32>', not 'tensor<2x8x3x2x4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects the gradient of the value to have its type, 'tensor<2x6x3x4xf32>', got 'tensor<2x8x3x2x4xf32>'}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>)
   return
 }

@@ -212,7 +212,7 @@ CHECKPOINTS = [
     ({"model.safetensors": safetensors(put("wte.weight", dtype="I32"))},
      "[TP0512] tensor wte.weight is of type I32, not F64, F32, F16 or BF16"),
     ({"model.safetensors.index.json": b"{}"},
-     "model.safetensors.index.json:0:0: error: [TP0509] has no object "
+     "model.safetensors.index.json:0:0: error: [TP0509] expects an object "
      "`weight_map`"),
     ({"model.safetensors.index.json": b'{"weight_map": {"a": 3}}'},
      "[TP0509] `weight_map` gives tensor a no file name"),
