@@ -42,7 +42,7 @@ static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
     if (pre < 1 || size < 1)
       return parser.emitError(loc)
              << prefix(ErrorCode::BadSubAxis)
-             << "both numbers of a sub-axis are at least 1";
+             << "both numbers of a sub-axis must be at least 1";
   }
   return AxisRefAttr::get(parser.getContext(),
                           StringAttr::get(parser.getContext(), name), pre,
@@ -63,7 +63,7 @@ static FailureOr<SmallVector<AxisRefAttr>> parseAxes(AsmParser &parser,
     if (open && *open)
       return parser.emitError(parser.getCurrentLocation())
              << prefix(ErrorCode::BadSyntax)
-             << "'?' is the last entry of a dimension";
+             << "'?' must be the last entry of a dimension";
     if (open && succeeded(parser.parseOptionalQuestion())) {
       *open = true;
       return success();
@@ -103,7 +103,7 @@ static FailureOr<DimShardingAttr> parseDim(AsmParser &parser) {
         priority < 0) {
       parser.emitError(loc)
           << prefix(ErrorCode::BadSyntax)
-          << "expected a priority such as p1 behind the dimension";
+          << "expects a priority such as p1 after the dimension";
       return failure();
     }
   return DimShardingAttr::get(parser.getContext(), *axes, open, priority);
@@ -152,7 +152,7 @@ parseShardingBody(AsmParser &parser, SmallVector<int64_t> *global = nullptr) {
     if (word != "replicated" && word != "unreduced") {
       parser.emitError(loc)
           << prefix(ErrorCode::BadSyntax)
-          << "expected 'replicated' or 'unreduced'"
+          << "expects 'replicated' or 'unreduced'"
           << (global ? " or 'global'" : "") << ", got '" << word << "'";
       return failure();
     }
@@ -172,7 +172,7 @@ parseShardingBody(AsmParser &parser, SmallVector<int64_t> *global = nullptr) {
   if (global && !seenGlobal) {
     parser.emitError(parser.getCurrentLocation())
         << prefix(ErrorCode::BadSyntax)
-        << "expected 'global=[..]', the sizes of the whole tensor";
+        << "expects 'global=[..]', the sizes of the whole tensor";
     return failure();
   }
   return ShardingAttr::get(parser.getContext(), mesh, dims, replicated,
@@ -225,8 +225,8 @@ LogicalResult LinkAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                FloatAttr us, FloatAttr gbps) {
   if (!(us.getValueAsDouble() >= 0) || !(gbps.getValueAsDouble() > 0))
     return emitError() << prefix(ErrorCode::BadMesh)
-                       << "a link has a latency of at least 0 us and a "
-                          "bandwidth above 0 gbps";
+                       << "expects a link with a latency of at least 0 us and "
+                          "a bandwidth above 0 gbps";
   return success();
 }
 
@@ -282,14 +282,15 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   int64_t devices = 1;
   for (auto [name, size] : llvm::zip_equal(names, sizes)) {
     if (name.getValue().empty())
-      return error() << "a mesh axis needs a name";
+      return error() << "every mesh axis must have a name";
     if (!seen.insert(name).second)
-      return error() << "two mesh axes are called \"" << name.getValue() << '"';
+      return error() << "two axes of the mesh have the same name, \""
+                     << name.getValue() << '"';
     if (size < 1)
       return error() << "mesh axis \"" << name.getValue() << "\" has size "
-                     << size << ", it must be at least 1";
+                     << size << ": a size must be at least 1";
     if (size > kMaxDevices / devices)
-      return error() << "a mesh has at most " << kMaxDevices
+      return error() << "a mesh may have at most " << kMaxDevices
                      << " devices; write smaller axes";
     devices *= size;
   }
@@ -299,7 +300,7 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   llvm::sort(sorted);
   if (static_cast<int64_t>(sorted.size()) != devices)
     return error() << "device_ids has " << sorted.size()
-                   << " entries, the mesh has " << devices << " devices";
+                   << " entries, but the mesh has " << devices << " devices";
   for (auto [index, id] : llvm::enumerate(sorted))
     if (id != static_cast<int64_t>(index))
       return error() << "device_ids must name every device from 0 to "
@@ -407,11 +408,11 @@ LogicalResult LocalAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<int64_t> global) {
   if (global.size() != sharding.getDims().size())
     return emitError() << prefix(ErrorCode::RankMismatch) << "`global` has "
-                       << global.size() << " sizes, the sharding "
+                       << global.size() << " sizes, but the sharding has "
                        << sharding.getDims().size() << " dimensions";
   if (llvm::any_of(global, [](int64_t size) { return size < 0; }))
     return emitError() << prefix(ErrorCode::DynamicShape)
-                       << "`global` holds sizes of at least 0";
+                       << "the sizes in `global` must be at least 0";
   return success();
 }
 
@@ -420,8 +421,8 @@ LocalAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                           function_ref<InFlightDiagnostic()> emitError) const {
   if (shape.size() != getGlobal().size())
     return emitError() << prefix(ErrorCode::RankMismatch) << "the encoding has "
-                       << getGlobal().size() << " dimensions, the tensor has "
-                       << shape.size();
+                       << getGlobal().size()
+                       << " dimensions, but the tensor has " << shape.size();
   return success();
 }
 

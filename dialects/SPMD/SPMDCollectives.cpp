@@ -136,8 +136,8 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
         result.getElementType());
   if (made != global || bool(input.getEncoding()) != bool(result.getEncoding()))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "input and result are the same global tensor, "
-              "or both parts of it";
+           << "expects input and result to have the same whole type, or both "
+              "to be local parts of it";
   for (bool isOut : {false, true})
     if (failed(verifySharding(op, isOut ? out : in, global, [&] {
           return op->emitOpError() << (isOut ? "out: " : "in: ");
@@ -145,11 +145,12 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
       return failure();
   if (in.getMesh() != out.getMesh())
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "in and out name different meshes";
+           << "expects `in` and `out` to name one mesh, got two";
   if (!manual.empty() &&
       in.getMesh() != getMeshName(op->getParentOfType<ManualOp>()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "in and out name another mesh than the region";
+           << "expects `in` and `out` to name the mesh of the manual region "
+              "around the op";
 
   MeshOp meshOp = lookupMesh(op, in.getMesh());
   const ShardingResolver &meanings = ShardingResolver::get(op->getContext());
@@ -187,15 +188,17 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
         return mismatch("mesh @" + Twine(mesh.name) + " has no axis \"" +
                         axis.getName().getValue() + "\"");
     if (!same(resolveAxes(axes->getAxes(), mesh), step.axes))
-      return mismatch("`in` and `out` differ in other axes than those named");
+      return mismatch(
+          "must list exactly the axes in which `in` and `out` differ");
   }
   if (dimAxes) {
     if (int64_t(dimAxes.size()) != global.getRank())
-      return mismatch("one list of axes per dimension is needed");
+      return mismatch("expects one list of axes for each dimension");
     for (auto [list, wanted] :
          llvm::zip(dimAxes.getAsRange<AxisListAttr>(), step.dimAxes))
       if (resolveAxes(list.getAxes(), mesh) != wanted)
-        return mismatch("`in` and `out` differ in other axes than those named");
+        return mismatch(
+            "must list exactly the axes in which `in` and `out` differ");
   }
   return success();
 }
@@ -247,13 +250,15 @@ LogicalResult CombinedOp::verify() {
   std::optional<CollectiveKind> kind = parseLaunch(getKind());
   if (!kind)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "'" << getKind() << "' is no collective that sends something";
+           << "'" << getKind()
+           << "' is not a collective that sends data; write all_reduce, "
+              "reduce_scatter, all_gather, all_to_all or collective_permute";
   size_t parts = getInputs().size();
   if (parts == 0 || getOutputs().size() != parts ||
       getInShardings().size() != parts || getOutShardings().size() != parts)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "has an input, and one result and one sharding of "
-              "`in` and of `out` for each";
+           << "expects at least one input, and for each input one result, one "
+              "`in` sharding and one `out` sharding";
   for (unsigned part = 0; part < parts; ++part)
     if (failed(verifyCollective(*this, *kind, std::nullopt, {}, part)))
       return failure();
@@ -263,7 +268,9 @@ LogicalResult CombinedOp::verify() {
   for (unsigned part = 1; part < parts; ++part) {
     auto differs = [&](StringRef what) {
       return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
-             << "part " << part << " has " << what << " than part 0";
+             << "part " << part << " has " << what
+             << " than part 0, but all parts of a combined collective must "
+                "agree";
     };
     auto elementOf = [&](unsigned of) {
       return cast<RankedTensorType>(getInputs()[of].getType()).getElementType();
@@ -274,11 +281,11 @@ LogicalResult CombinedOp::verify() {
     if (elementOf(part) != elementOf(0))
       return differs("another element type");
     if (reduces && in.getKind() != getInSharding().getKind())
-      return differs("another combination");
+      return differs("another reduction");
     if (*kind == CollectiveKind::CollectivePermute
             ? in != getInSharding() || out != getOutSharding()
             : getGroupAxes(getStep(*this, part)) != axes)
-      return differs("other axes, or in another order,");
+      return differs("other axes, or the same axes in another order,");
   }
   return success();
 }
@@ -331,15 +338,15 @@ LogicalResult AllToAllOp::verify() {
   if (getAxes().getAxes().size() != getFromDims().size() ||
       getFromDims().size() != getToDims().size())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "every move names an axis, a dimension it leaves "
-              "and one it goes to";
+           << "expects for each axis one dimension that it leaves and one that "
+              "it goes to";
   int64_t rank = cast<RankedTensorType>(getType()).getRank();
   for (auto dims : {getFromDims(), getToDims()})
     for (int64_t dim : dims)
       if (dim < 0 || dim >= rank)
         return tp::emitOpError(*this, ErrorCode::BadAttribute)
-               << "moves between dimensions of a tensor of rank " << rank
-               << ", not " << dim;
+               << "expects dimensions of a tensor of rank " << rank << ", not "
+               << dim;
   if (failed(verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {})))
     return failure();
 
@@ -359,7 +366,8 @@ LogicalResult AllToAllOp::verify() {
            << llvm::toString(made.takeError());
   if (!made->sameLayout(step.result))
     return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
-           << "the moves lead to " << made->str(mesh) << ", not to `out`";
+           << "the moves lead to " << made->str(mesh)
+           << ", but `out` is another sharding";
   return success();
 }
 

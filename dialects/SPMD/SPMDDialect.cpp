@@ -71,7 +71,7 @@ spmd::verifySharding(Operation *op, ShardingAttr sharding, Type type,
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return emitError() << prefix(ErrorCode::RankMismatch)
-                       << "a sharding stands on a ranked tensor, not on "
+                       << "only a ranked tensor can have a sharding, got "
                        << type;
   return verifySharding(op, sharding, unsigned(tensor.getRank()), emitError);
 }
@@ -102,23 +102,22 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
                                                     NamedAttribute attribute) {
   if (attribute.getName() == kShardingAttr)
     return op->emitError() << prefix(ErrorCode::Misplaced)
-                           << "`spmd.sharding` stands on function arguments "
-                              "and results; ops carry `spmd.shardings`";
+                           << "`spmd.sharding` is only for function arguments "
+                              "and results; write `spmd.shardings` on an op";
   if (attribute.getName() != kShardingsAttr)
     return emitUnknown(op->getLoc(), attribute.getName());
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!shardings || shardings.size() != op->getNumResults())
     return op->emitError() << prefix(ErrorCode::BadAttribute)
-                           << "`spmd.shardings` is an array with one sharding "
-                              "for each of the "
+                           << "`spmd.shardings` must be an array with one "
+                              "sharding for each of the "
                            << op->getNumResults() << " results";
   for (auto [entry, result] : llvm::zip_equal(shardings, op->getResults())) {
     auto sharding = dyn_cast<ShardingAttr>(entry);
     if (!sharding)
-      return op->emitError() << prefix(ErrorCode::BadAttribute)
-                             << "`spmd.shardings` holds #spmd.sharding<..>, "
-                                "not "
-                             << entry;
+      return op->emitError()
+             << prefix(ErrorCode::BadAttribute)
+             << "expects #spmd.sharding<..> in `spmd.shardings`, got " << entry;
     if (failed(verifySharding(op, sharding, result.getType(),
                               [&] { return op->emitError(); })))
       return failure();
@@ -135,21 +134,22 @@ static LogicalResult verifyFunctionAttribute(Operation *op, Location at,
   if (attribute.getName() == kShardingsAttr)
     return mlir::emitError(at)
            << prefix(ErrorCode::Misplaced)
-           << "`spmd.shardings` belongs to operations; arguments and results "
-              "carry `spmd.sharding`";
+           << "`spmd.shardings` is only for operations; write `spmd.sharding` "
+              "on an argument or a result";
   if (attribute.getName() != kShardingAttr)
     return emitUnknown(at, attribute.getName());
   auto begin = [&] { return emitError(at); };
   auto emitAt = [&] {
     InFlightDiagnostic error = begin();
     if (at == op->getLoc())
-      error.attachNote() << "it is the sharding of " << what;
+      error.attachNote() << "this is the sharding of " << what;
     return error;
   };
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
   if (!sharding)
-    return emitAt() << prefix(ErrorCode::BadAttribute)
-                    << "`spmd.sharding` holds a #spmd.sharding<..>";
+    return emitAt()
+           << prefix(ErrorCode::BadAttribute)
+           << "the value of `spmd.sharding` must be a #spmd.sharding<..>";
   // After Localize, the type is the device's part, and its encoding gives the
   // sharding.
   return verifySharding(op, sharding, type, emitAt);
@@ -167,8 +167,9 @@ LogicalResult SPMDDialect::verifyRegionArgAttribute(Operation *op,
     if (!sharding.getUnreduced().empty())
       return mlir::emitError(at)
              << prefix(ErrorCode::UnreducedArgument) << "argument #" << argIndex
-             << " cannot be a partial sum: nobody outside can tell who holds "
-                "which addend; sum it before, or pass it sharded";
+             << " cannot be a partial sum: the caller does not know which "
+                "device holds which addend; sum it before the call, or pass it "
+                "sharded";
   return verifyFunctionAttribute(op, at, function.getArgumentTypes()[argIndex],
                                  attribute, "argument #" + Twine(argIndex));
 }

@@ -59,7 +59,8 @@ static ParseResult parseAllowedDirection(OpAsmParser &parser,
            << stopped << '"';
   emitWarning(parser.getEncodedSourceLoc(loc))
       << prefix(ErrorCode::OldSyntax) << "\"" << stopped
-      << "\" names the direction that is stopped: write allowed_direction = "
+      << "\" is the direction that is stopped, but the direction that is "
+         "allowed must be named: write allowed_direction = "
       << meant;
   allowed = parser.getBuilder().getStringAttr(meant);
   return success();
@@ -135,7 +136,7 @@ static ParseResult parseMoves(OpAsmParser &parser, AxisListAttr &axes,
       if (pre < 1 || size < 1)
         return parser.emitError(loc)
                << prefix(ErrorCode::BadSubAxis)
-               << "both numbers of a sub-axis are at least 1";
+               << "both numbers of a sub-axis must be at least 1";
     }
     if (parser.parseInteger(fromDims.emplace_back()) || parser.parseArrow() ||
         parser.parseInteger(toDims.emplace_back()))
@@ -180,9 +181,10 @@ LogicalResult MeshOp::verify() {
     return success();
   if (getLinks()->size() != getMesh().getSizes().size() ||
       !llvm::all_of(*getLinks(), llvm::IsaPred<LinkAttr>))
-    return emitError() << prefix(ErrorCode::BadMesh)
-                       << "`links` has one #spmd.link<..> for each of the "
-                       << getMesh().getSizes().size() << " axes";
+    return emitError()
+           << prefix(ErrorCode::BadMesh)
+           << "`links` must have one #spmd.link<..> for each of the "
+           << getMesh().getSizes().size() << " axes";
   return success();
 }
 
@@ -237,8 +239,7 @@ LogicalResult BarrierOp::verify() {
   if (!llvm::is_contained({"forward", "backward", "none", "both"},
                           getAllowedDirection()))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "expects the allowed_direction forward, backward, none or both, "
-              "got "
+           << "expects allowed_direction forward, backward, none or both, got "
            << getAllowedDirection();
   return success();
 }
@@ -261,7 +262,8 @@ LogicalResult GroupOp::verify() {
   if (first && shape(first) != shape(*this)) {
     InFlightDiagnostic diag = tp::emitOpError(*this, ErrorCode::TypeMismatch)
                               << "group " << getId()
-                              << " has members of different shapes";
+                              << " has members of different shapes, but the "
+                                 "members of a group share one sharding";
     diag.attachNote(first.getLoc()) << "the first member is here";
     return diag;
   }
@@ -372,19 +374,21 @@ cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
       bool isManual = llvm::any_of(
           manual, [&](const AxisRef &m) { return m.contains(axis); });
       if (!isManual && overlap(axis, manual))
-        return emitError() << prefix(ErrorCode::BadAttribute)
-                           << "an axis is manual as a whole or not at all";
+        return emitError()
+               << prefix(ErrorCode::BadAttribute)
+               << "the sharding uses an axis of which only a part is manual: "
+                  "make the whole axis manual, or none of it";
       if (!isManual && llvm::any_of(manual, [&](const AxisRef &m) {
             return m.axis == axis.axis && m.size > 1;
           }))
         return emitError()
                << prefix(ErrorCode::BadAttribute)
-               << "no part of an axis cuts it of which another part "
-                  "is manual: make the axis manual as a whole";
+               << "the sharding cuts along one part of an axis while another "
+                  "part of the axis is manual: make the whole axis manual";
       if (isManual && part.axes.size() != index)
         return emitError() << prefix(ErrorCode::BadAttribute)
-                           << "manual axes stand before all others in every "
-                              "dimension";
+                           << "the manual axes of a dimension must come before "
+                              "its other axes";
       if (isManual)
         part.axes.push_back(axis);
     }
@@ -401,7 +405,8 @@ static LogicalResult verifyNesting(ManualOp op, FlatSymbolRefAttr mesh,
     return success();
   if (getMeshName(outer) != mesh)
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "names mesh " << mesh << " in a manual region on "
+           << "names mesh " << mesh
+           << ", but the manual region around it is on mesh "
            << getMeshName(outer);
   SmallVector<AxisRefAttr> named(op.getAxes().getAxes());
   for (ShardingAttr sharding : shardings)
@@ -410,8 +415,8 @@ static LogicalResult verifyNesting(ManualOp op, FlatSymbolRefAttr mesh,
     if (isManualAxis(outer, axis.getName()))
       return tp::emitOpError(op, ErrorCode::BadAttribute)
              << "names axis " << axis.getName()
-             << ", which a region around it makes manual: inside, nothing is "
-                "left to be cut along it";
+             << ", which is already manual in a region around it: inside that "
+                "region nothing can be cut along this axis; leave it out";
   return success();
 }
 
@@ -425,9 +430,9 @@ LogicalResult ManualOp::verify() {
       terminator->getNumOperands() != getOutputs().size() ||
       getInputs().size() + getOutputs().size() == 0)
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "needs an in-sharding and a region argument for "
-              "each operand, an out-sharding and a returned "
-              "value for each result, and at least one of them";
+           << "expects at least one operand or result, an in-sharding and a "
+              "region argument for each operand, and an out-sharding and a "
+              "returned value for each result";
 
   FlatSymbolRefAttr meshName = getMeshName(*this);
   SmallVector<ShardingAttr> shardings(
@@ -446,7 +451,8 @@ LogicalResult ManualOp::verify() {
   for (auto [index, sharding] : llvm::enumerate(shardings)) {
     if (sharding.getMesh() != meshName)
       return emitAt(index) << prefix(ErrorCode::BadAttribute) << "names mesh "
-                           << sharding.getMesh() << ", others name "
+                           << sharding.getMesh()
+                           << ", but the other shardings of the op name "
                            << meshName;
     if (failed(verifySharding(*this, sharding, outer[index],
                               [&, i = index] { return emitAt(i); })))
@@ -471,7 +477,9 @@ LogicalResult ManualOp::verify() {
         innerType.getShape() != cut->getShape())
       return emitAt(index) << prefix(ErrorCode::BadRegion) << "is "
                            << inner[index]
-                           << " inside, the manual axes make it " << *cut;
+                           << " inside the region, but the type of one part "
+                              "along the manual axes is "
+                           << *cut;
   }
   return verifyNesting(*this, meshName, shardings);
 }
@@ -524,9 +532,8 @@ static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
       return success();
   }
   return tp::emitOpError(op, ErrorCode::Misplaced)
-         << "stands in spmd.manual over its axes or in a "
-            "function that tp-localize has cut: elsewhere "
-            "there is no device to speak of";
+         << "is only allowed inside spmd.manual over its axes or after "
+            "tp-localize: elsewhere a program is not that of one device";
 }
 
 LogicalResult AxisIndexOp::verify() {
@@ -539,7 +546,7 @@ LogicalResult AxisIndexOp::verify() {
 LogicalResult ShiftOp::verify() {
   if (getMode() != "wrap" && getMode() != "fill" && getMode() != "mirror")
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "mode is wrap, fill or mirror, not " << getMode();
+           << "expects mode wrap, fill or mirror, got " << getMode();
   if (failed(verifyPlace(*this, getAxes().getAxes())))
     return failure();
   return verifyAxes(*this, getMeshAttr(), getAxes().getAxes(),
@@ -577,7 +584,8 @@ static LogicalResult verifyBlocks(Operation *op, RankedTensorType whole,
     return tp::emitOpError(op, ErrorCode::BadAttribute)
            << "cuts dimension " << dim << " of "
            << RankedTensorType::get(whole.getShape(), whole.getElementType())
-           << " into " << places << " blocks: expects blocks of one size";
+           << " into " << places
+           << " blocks of different sizes: expects blocks of one size";
   SmallVector<int64_t> shape(whole.getShape());
   shape[dim] /= places;
   if (block.getShape() != ArrayRef<int64_t>(shape) ||
@@ -651,16 +659,17 @@ LogicalResult MaskOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (!isa_and_present<LocalAttr>(type.getEncoding()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "needs a #spmd.local encoding, which says where "
+           << "expects a type with a #spmd.local encoding, which says where "
               "the padding begins";
   for (int64_t dim : getDims())
     if (dim < 0 || dim >= type.getRank())
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "masks dimension " << dim << " of a tensor of rank "
+             << "cannot mask dimension " << dim << " of a tensor of rank "
              << type.getRank();
   if (getValue().getType() != type.getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "value is a " << getValue().getType() << " in a tensor of "
+           << "expects a fill value of the tensor's element type, got a "
+           << getValue().getType() << " in a tensor of "
            << type.getElementType();
   return success();
 }

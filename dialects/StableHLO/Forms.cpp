@@ -47,7 +47,7 @@ static ParseResult parseBooleans(OpAsmParser &parser, Attribute &value) {
       (size != count && size != llvm::divideCeilSigned(count, 8)))
     return parser.emitError(loc)
            << prefix(ErrorCode::BadSyntax)
-           << "expected a byte or a bit for each element of " << type;
+           << "expects a byte or a bit for each element of " << type;
   SmallVector<bool> booleans;
   for (int64_t i = 0; i < count; ++i)
     booleans.push_back(size == count ? bytes[i] != 0
@@ -72,7 +72,7 @@ static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
   auto typed = dyn_cast<TypedAttr>(value);
   if (!typed)
     return parser.emitError(parser.getNameLoc())
-           << prefix(ErrorCode::BadSyntax) << "expected a tensor literal";
+           << prefix(ErrorCode::BadSyntax) << "expects a tensor literal";
   state.addTypes(typed.getType());
   return success();
 }
@@ -168,7 +168,7 @@ static ParseResult parseReducePrecision(OpAsmParser &parser,
   if (!first.consume_front("e") || first.getAsInteger(10, exponent) ||
       second.getAsInteger(10, mantissa))
     return parser.emitError(loc)
-           << prefix(ErrorCode::BadSyntax) << "expected a format such as e5m10";
+           << prefix(ErrorCode::BadSyntax) << "expects a format such as e5m10";
   Builder &builder = parser.getBuilder();
   state.addAttribute("exponent_bits", builder.getI32IntegerAttr(exponent));
   state.addAttribute("mantissa_bits", builder.getI32IntegerAttr(mantissa));
@@ -289,8 +289,9 @@ static ParseResult parseWindow(OpAsmParser &parser, OperationState &state) {
         else
           return parser.emitError(loc)
                  << prefix(ErrorCode::BadSyntax)
-                 << "a window has stride, pad, lhs_dilate, rhs_dilate and "
-                    "reverse; this is none, or not as it is written";
+                 << "cannot read this field of a window; a window may have "
+                    "stride, pad, lhs_dilate, rhs_dilate and reverse, each as "
+                    "NAME = LIST";
         return success();
       });
 }
@@ -326,7 +327,7 @@ static ParseResult buildReducer(OpAsmParser &parser, OperationState &state,
       state.operands.size() != 2)
     return parser.emitError(parser.getNameLoc())
            << prefix(ErrorCode::BadSyntax)
-           << "`applies` takes a binary op of stablehlo, and one tensor with "
+           << "`applies` expects a binary op of stablehlo, and one tensor with "
               "its initial value";
   auto scalar = RankedTensorType::get({}, tensor.getElementType());
   OpBuilder builder(parser.getContext());
@@ -380,7 +381,7 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
       return failure();
     if (pair.size() != 2)
       return parser.emitError(loc) << prefix(ErrorCode::BadSyntax)
-                                   << "expected two arguments of the reducer";
+                                   << "expects two arguments of the reducer";
     left.push_back(pair[0]);
     right.push_back(pair[1]);
   }
@@ -406,9 +407,8 @@ static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
       parser.parseTypeList(types))
     return failure();
   if (types.size() != arguments.size())
-    return parser.emitError(loc)
-           << prefix(ErrorCode::BadSyntax)
-           << "expected a type for each value of the loop";
+    return parser.emitError(loc) << prefix(ErrorCode::BadSyntax)
+                                 << "expects a type for each value of the loop";
   for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
   if (parser.resolveOperands(operands, types, loc, state.operands) ||

@@ -42,8 +42,8 @@ static LogicalResult verifyRows(AttentionOpInterface op) {
       value.getElementType() != element ||
       !(element.isF32() || element.isF16() || element.isBF16()))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "is of query [b,s,k,g,d], key [b,t,k,d] and value "
-              "[b,t,k,e] in f32, f16 or bf16";
+           << "expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] of "
+              "one type, f32, f16 or bf16";
   return success();
 }
 
@@ -67,22 +67,23 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
       !isOf(op.getLengths(), {q.take_front()}, 32) ||
       !isOf(op.getMask(), {ArrayRef<int64_t>(plane)}, 1))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "has an offset i32 [] or [b], lengths i32 [b] and a "
-              "mask i1 [b,s,t]";
+           << "expects offset i32 [] or [b], lengths i32 [b] and mask i1 "
+              "[b,s,t]";
   int64_t width = std::max(q[4], v[3]);
   if (width * getElementBytes(op.getQuery().getType().getElementType()) >
           kMaxFeatureBytes ||
       !llvm::all_of(features, hasWholeFeatures))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "has rows of at most " << kMaxFeatureBytes << " bytes, of "
-           << kFeatureBytes << " or multiples, at multiples of these";
+           << "expects rows of features of at most " << kMaxFeatureBytes
+           << " bytes, with sizes, offsets and strides that are multiples of "
+           << kFeatureBytes << " bytes";
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || std::isinf(scale))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "has a scale that is positive and finite";
+           << "expects a scale that is positive and finite";
   if (op.getWindow() && (int64_t(*op.getWindow()) < 1 || !op.getCausal()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "window is at least 1 and needs causal";
+           << "expects a window of at least 1, and `causal` with it";
   auto isSmall = [](ArrayRef<int64_t> shape) {
     double elements = 1;
     for (int64_t size : shape)
@@ -91,7 +92,7 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
   };
   if (!isSmall(rows) || !isSmall(k) || !isSmall(v))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "has fewer than 2^31 rows, keys and values";
+           << "expects fewer than 2^31 rows, keys and values";
   return success();
 }
 
@@ -117,18 +118,19 @@ LogicalResult AttentionOp::verify() {
     if (statistics.getRank() != 6 || !statistics.getElementType().isF32() ||
         statistics.getShape().drop_front() != ArrayRef(shape))
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "has f32 statistics [p,b,s,k,g,2]";
+             << "expects f32 statistics [p,b,s,k,g,2]";
     result.insert(result.begin(), statistics.getDimSize(0));
     element = Float32Type::get(getContext());
   }
   if (output.getShape() != ArrayRef(result) ||
       output.getElementType() != element)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "gives [b,s,k,g,e] in the query's type, or "
-              "[p,b,s,k,g,e] in f32, with statistics";
+           << "expects an output [b,s,k,g,e] of the query's type, or with "
+              "statistics [p,b,s,k,g,e] of f32";
   if (getLogsumexp() && (getStatistics() || !isRowValue(*this, getLogsumexp())))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "has a logsumexp f32 [b,s,k,g], without statistics";
+           << "expects logsumexp to be f32 [b,s,k,g], and no statistics beside "
+              "it";
   return verifyOptions(
       *this, {query, bufferTypeOf(getKey()), bufferTypeOf(getValue()), output},
       ArrayRef(result).drop_back());
@@ -147,10 +149,10 @@ static LogicalResult verifyGradient(OpT op,
   if (gradient.getShape() != ArrayRef(rows) ||
       gradient.getElementType() != query.getElementType())
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "is of a gradient [b,s,k,g,e] in the query's type";
+           << "expects a gradient [b,s,k,g,e] of the query's type";
   if (!isRowValue(op, op.getLogsumexp()) || !isRowValue(op, op.getDelta()))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "is of a logsumexp and a delta f32 [b,s,k,g]";
+           << "expects logsumexp and delta to be f32 [b,s,k,g]";
   SmallVector<MemRefType> features{query, bufferTypeOf(op.getKey()),
                                    bufferTypeOf(op.getValue()), gradient};
   for (auto [output, operand] : outputs) {
@@ -158,7 +160,8 @@ static LogicalResult verifyGradient(OpT op,
     if (type.getShape() != bufferTypeOf(operand).getShape() ||
         type.getElementType() != query.getElementType())
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
-             << "gives gradients like the operands that they are by";
+             << "expects each gradient to have the shape and type of its "
+                "operand";
     features.push_back(type);
   }
   return verifyOptions(op, features, query.getShape().drop_back());

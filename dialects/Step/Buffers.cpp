@@ -43,7 +43,7 @@ LogicalResult ProgramOp::verify() {
     addBuffer(input.getType());
     if (!inputs.insert(input.getName()).second)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "has two inputs " << input.getName();
+             << "has two inputs called " << input.getName();
   }
   for (auto output : getOutputs().getAsRange<OutputAttr>()) {
     int64_t alias = output.getAlias();
@@ -53,28 +53,28 @@ LogicalResult ProgramOp::verify() {
              cast<InputAttr>(getInputs()[alias]).getType() != output.getType())
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
              << "output " << output.getName()
-             << " is no alias of an input of its type";
+             << " must alias an input of the same type";
     if (!outputs.insert(output.getName()).second)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "has two outputs " << output.getName();
+             << "has two outputs called " << output.getName();
   }
   if (failed(verifyOutputParts(*this)))
     return failure();
   if (getBody().getArgumentTypes() != TypeRange(wanted))
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "arguments of the body must be the buffers of its "
-              "inputs, then those of its outputs";
+           << "expects the arguments of the body to be the buffers of the "
+              "inputs, then those of the outputs";
   return success();
 }
 
 LogicalResult AllocOp::verify() {
   if (!isDense(getType()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is dense, not " << getType();
+           << "expects a dense buffer, got " << getType();
   if (getOffset() && (int64_t(*getOffset()) < 0 ||
                       int64_t(*getOffset()) % kArenaAlignment != 0))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "lies at a multiple of " << kArenaAlignment;
+           << "expects `at` to be a multiple of " << kArenaAlignment;
   return success();
 }
 
@@ -84,8 +84,8 @@ LogicalResult ConstantOp::verify() {
       value.getShape() != getType().getShape() ||
       value.getElementType() != getType().getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "of " << getValue().getType() << " is no dense buffer "
-           << getType();
+           << "expects a dense buffer of the value's shape and element type, "
+           << getValue().getType() << ", got " << getType();
   return success();
 }
 
@@ -180,7 +180,8 @@ LogicalResult ViewOp::verify() {
     if (!getAxes() && !step::getLoop(*this, getLoop()))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
              << "moves with loop " << getLoop()
-             << ": expects a loop around it of that number";
+             << ": expects a loop of that number around it, where 0 is the "
+                "innermost";
     int64_t positions = getNumPositions(*this);
     if (getAxes() &&
         (int64_t(getPlus()) < 0 || int64_t(getPlus()) >= positions))
@@ -200,6 +201,7 @@ LogicalResult ViewOp::verify() {
   if (getType().getElementType() != source.getElementType() ||
       begin + first < 0 || getEndByte(getType()) + last > getEndByte(source))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << getType() << " does not lie inside " << source;
+           << "expects a view that stays inside its source, " << source
+           << ", and has its element type, got " << getType();
   return success();
 }

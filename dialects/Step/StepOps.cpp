@@ -30,7 +30,7 @@ LogicalResult tp::step::verifyKernel(Operation *op) {
   if (op->getNumResults() != 0 ||
       !llvm::all_of(op->getOperandTypes(), isBuffer))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "needs buffers, and no results, to be a kernel";
+           << "is a kernel: expects only buffers as operands, and no results";
   return success();
 }
 
@@ -83,8 +83,8 @@ LogicalResult CopyOp::verify() {
       from.getElementType() != to.getElementType() ||
       from.getRank() > kMaxCopyRank)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "needs one shape of at most " << kMaxCopyRank
-           << " dimensions and one element type";
+           << "expects source and destination of one shape, of at most "
+           << kMaxCopyRank << " dimensions and one element type";
   return success();
 }
 
@@ -93,8 +93,8 @@ LogicalResult FillOp::verify() {
   if (getValue().getType() != type.getElementType() ||
       type.getRank() > kMaxCopyRank)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "needs a value of the destination's element type "
-              "and at most "
+           << "expects a value of the destination's element type, and a "
+              "destination of at most "
            << kMaxCopyRank << " dimensions";
   return success();
 }
@@ -111,8 +111,8 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
     if (type.getRank() != rank || type.getShape().take_front(kNumBatchDims) !=
                                       c.getShape().take_front(kNumBatchDims))
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
-             << "operands have three equal batch dimensions, rows "
-                "and columns";
+             << "expects operands of five dimensions: three batch dimensions "
+                "that are equal in all of them, then rows and columns";
   bool fits = a.getDimSize(row) == c.getDimSize(row) &&
               b.getDimSize(column) == c.getDimSize(column) &&
               a.getDimSize(column) == b.getDimSize(row);
@@ -120,7 +120,7 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
     fits &= bufferTypeOf(operand).getShape() == c.getShape();
   if (!fits)
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "is of m x k, k x n and m x n matrices";
+           << "expects matrices of sizes m x k, k x n and m x n";
   auto isResult = [](MemRefType type) {
     Type element = type.getElementType();
     return element.isF32() || element.isBF16() || element.isF16();
@@ -131,9 +131,9 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
       !llvm::all_of(ArrayRef(all).drop_front(2), isResult) ||
       (!isFloat8 && !result.isF32() && result != factor))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "is of two f32, bf16, f16 or f8E4M3FN matrices "
-              "into f32 or their type, of f8E4M3FN into f32, "
-              "bf16 or f16";
+           << "expects A and B of one type, f32, bf16, f16 or f8E4M3FN, and C "
+              "of f32 or that type, or of f32, bf16 or f16 if A and B are "
+              "f8E4M3FN";
   auto hasUnitStride = [&](MemRefType type, bool orRows) {
     Strides layout(type);
     return layout.strides[column] == 1 || (orRows && layout.strides[row] == 1);
@@ -141,14 +141,15 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
   if (!hasUnitStride(a, true) || !hasUnitStride(b, true) ||
       !hasUnitStride(c, false))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "needs unit strides along a row or column of A and "
-              "B, and along the columns of C";
+           << "expects stride 1 along the rows or the columns of A and B, and "
+              "along the columns of C";
   unsigned operands = llvm::count_if(op.getPostOps(), [](Attribute post) {
     return cast<PostOpAttr>(post).getValue() <= PostOp::Multiply;
   });
   if (operands != op.getPostOperands().size())
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "has one operand for each `add` and `multiply`";
+           << "expects one operand for each `add` and `multiply` of the "
+              "post-ops";
   return success();
 }
 
@@ -198,7 +199,7 @@ LogicalResult ScatterOp::verify() {
   if (u.size() != 4 || i.size() != 2 || d.size() != 4 || i[0] != u[0] ||
       i[1] != u[2] || d[0] != u[0] || d[1] != u[1] || d[3] != u[3])
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is of updates [b, o, i, r] at indices [b, i] into "
+           << "expects updates [b, o, i, r], indices [b, i] and a destination "
               "[b, o, axis, r]";
   Type element = to.getElementType();
   bool computes =
@@ -207,9 +208,10 @@ LogicalResult ScatterOp::verify() {
       updates.getElementType() != element ||
       (getKind() != ScatterKind::Set && !computes))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "of " << updates << " at " << indices << " into " << to
-           << " needs i64 indices and one element type, "
-           << "which it can compute in";
+           << "expects i64 indices, and updates and destination of one element "
+              "type, which must be an integer type, f32 or f64 unless the kind "
+              "is set; got updates "
+           << updates << ", indices " << indices << " and destination " << to;
   return success();
 }
 
@@ -224,12 +226,12 @@ LogicalResult SortOp::verify() {
       values.getDimSize(0) != from.getDimSize(0) ||
       values.getDimSize(1) > from.getDimSize(1))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is of rows, into rows of at most their length";
+           << "expects a source [rows, columns], and values and indices of one "
+              "shape with as many rows and at most as many columns";
   if (values.getElementType() != from.getElementType() ||
       !indices.getElementType().isSignlessInteger(32))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "gives values of the source's element type and i32 "
-              "indices";
+           << "expects values of the source's element type and i32 indices";
   return success();
 }
 
@@ -243,19 +245,19 @@ LogicalResult SortPartsOp::verify() {
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != from.getDimSize(0))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is of rows, into as many rows";
+           << "expects a source [rows, columns], and values and indices of one "
+              "shape with as many rows";
   if (values.getElementType() != from.getElementType() ||
       !indices.getElementType().isSignlessInteger(32))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "gives values of the source's element type and i32 "
-              "indices";
+           << "expects values of the source's element type and i32 indices";
   int64_t part = getPart(), kept = getKept(), columns = from.getDimSize(1);
   if (kept < 1 || kept > part ||
       values.getDimSize(1) !=
           columns / part * kept + std::min(columns % part, kept))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "keeps at least 1 and at most all of a part, with a "
-              "column of the results for each";
+           << "expects `kept` from 1 to `part`, and results with a column for "
+              "each element that is kept";
   return success();
 }
 
@@ -271,20 +273,22 @@ LogicalResult MergeOp::verify() {
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != elements.getDimSize(0))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is of rows and their places, into as many rows";
+           << "expects elements and places of one shape [rows, columns], and "
+              "values and indices of one shape with as many rows";
   if (values.getElementType() != elements.getElementType() ||
       !places.getElementType().isSignlessInteger(32) ||
       !indices.getElementType().isSignlessInteger(32))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "gives values of the elements' type, for places and "
-              "indices of i32";
+           << "expects values of the elements' type, and places and indices of "
+              "i32";
   int64_t run = getRun(), ways = getWays(), columns = elements.getDimSize(1);
   bool isLast = run >= 1 && ways >= int64_t(llvm::divideCeil(columns, run));
   if (run < 1 || ways < 2 || values.getDimSize(1) > columns ||
       (values.getDimSize(1) < columns && !isLast))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "merges 2 or more runs of at least 1, into rows of "
-              "their length, or shorter ones of one run";
+           << "expects `run` of at least 1, `ways` of at least 2, and results "
+              "with as many columns as the elements, or fewer where the runs "
+              "become one";
   return success();
 }
 
@@ -295,7 +299,7 @@ LogicalResult MergeOp::verify() {
 LogicalResult LoopOp::verify() {
   if (int64_t(getCount()) < 0 || getCount() > INT32_MAX)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "repeats its body " << int64_t(getCount()) << " times";
+           << "expects a count from 0 to 2^31 - 1, got " << int64_t(getCount());
   return success();
 }
 
@@ -304,7 +308,7 @@ static LogicalResult verifyPredicate(Operation *op, Value predicate) {
   MemRefType type = bufferTypeOf(predicate);
   if (type.getNumElements() != 1 || !type.getElementType().isInteger(1))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "decides by one i1, not by " << type;
+           << "expects a predicate of one i1, got " << type;
   return success();
 }
 
@@ -346,16 +350,15 @@ LogicalResult ChooseOp::verify() {
   auto first = findWritten(getFirst()), second = findWritten(getSecond());
   if (!first || !second || first->empty() || second->empty())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "expects steps in both ways: kernels, matrix products, copies "
-              "and "
-              "fills, or a choice at the end";
+           << "expects in both branches only kernels, matrix products, copies "
+              "and fills, at least one, and possibly a choice at the end";
   auto isIn = [](llvm::SetVector<Value> &set) {
     return [&](Value value) { return set.contains(value); };
   };
   if (!llvm::all_of(*first, isIn(*second)) ||
       !llvm::all_of(*second, isIn(*first)))
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "expects both ways to write the same buffers";
+           << "expects both branches to write the same buffers";
   return success();
 }
 
@@ -375,25 +378,27 @@ LogicalResult CollectiveStartOp::verify() {
       out.strides != getDenseStrides(to.getShape()) ||
       from.getElementType() != to.getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "needs dense buffers of one element type";
+           << "expects dense buffers of one element type";
   bool scatters = getKind() == CollectiveKind::ReduceScatter;
   bool gathers = getKind() == CollectiveKind::AllGather;
   if (from.getNumElements() * (gathers ? group : 1) !=
       to.getNumElements() * (scatters ? group : 1))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "sends " << from << " and receives " << to << " in a group of "
-           << group;
+           << "sends " << from << " and receives " << to
+           << ", whose numbers of elements do not fit a group of " << group
+           << " devices";
   bool reduces = scatters || getKind() == CollectiveKind::AllReduce;
   if (reduces != getReduction().has_value() ||
       (reduces && *getReduction() > Reduction::Min))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has a reduction, sum, max or min, if it reduces";
+           << "expects a reduction, sum, max or min, if the collective "
+              "reduces, and none otherwise";
   bool permutes = getKind() == CollectiveKind::CollectivePermute;
   if (permutes != getPermutation().has_value() ||
       (permutes && int64_t(getPermutation()->size()) != group))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has a permutation of the group's " << group
-           << " devices if it permutes";
+           << "expects a permutation of the group's " << group
+           << " devices if the collective permutes, and none otherwise";
   return success();
 }
 
@@ -409,12 +414,12 @@ LogicalResult CombineOp::verify() {
   if (getSources().empty() || !isDense(type) ||
       !llvm::all_equal(getOperandTypes()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "is of dense buffers of one type";
+           << "expects at least one source, and dense buffers of one type";
   bool isByte = isa<FloatType>(type.getElementType()) &&
                 type.getElementTypeBitWidth() == 8;
   if (getKind() > Reduction::Min || isByte)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "has no " << stringifyReduction(getKind()) << " of "
+           << "does not support " << stringifyReduction(getKind()) << " of "
            << type.getElementType();
   return success();
 }
@@ -437,14 +442,16 @@ LogicalResult RandomOp::verify() {
   MemRefType type = bufferTypeOf(getDestination());
   if (type.getRank() != 2 || Strides(type).strides[1] != 1)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "fills rows of stride 1, not " << type;
+           << "expects a destination [rows, columns] with stride 1 along the "
+              "columns, got "
+           << type;
   return success();
 }
 
 LogicalResult CollectiveDoneOp::verify() {
   if (!getToken().hasOneUse())
     return tp::emitOpError(*this, ErrorCode::Misplaced)
-           << "waits for a collective that others wait for";
+           << "must be the only op that waits for this collective";
   return success();
 }
 
@@ -478,11 +485,12 @@ LogicalResult RowsOp::verify() {
   if (getDomain().empty() ||
       llvm::any_of(getDomain(), [](int64_t size) { return size < 1; }))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has a domain of at least one dimension, without "
-              "empty ones";
+           << "expects a domain of at least one dimension, each of size 1 or "
+              "more";
   if (getBody().getArgumentTypes() != getOperandTypes())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "body has one argument per operand, of its type";
+           << "expects a body with one argument per operand, of the operand's "
+              "type";
   for (Operation &op : getBody().front()) {
     bool isOurs =
         isa<LoadOp, StoreOp, ReduceOp, IndexOp, CoordinateOp, CounterOp>(op);
@@ -493,7 +501,8 @@ LogicalResult RowsOp::verify() {
         (op.hasTrait<OpTrait::Elementwise>() || isa<arith::ConstantOp>(op));
     if (!isOurs && !isScalar)
       return tp::emitOpError(&op, ErrorCode::BadRegion)
-             << "is no op for one element";
+             << "is not allowed in a row program: expects an op of step, arith "
+                "or math that computes one scalar";
   }
   return success();
 }
@@ -517,7 +526,7 @@ int64_t TogetherOp::getNumParts() {
 LogicalResult TogetherOp::verify() {
   if (getBody().getArgumentTypes() != getOperandTypes())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "expects one block argument per operand, of its type";
+           << "expects one block argument per operand, of the operand's type";
   auto isPart = [&](Operation &op) {
     auto rows = dyn_cast<RowsOp>(op);
     return rows && rows.getBody().getOps<ReduceOp>().empty() &&
@@ -530,8 +539,8 @@ LogicalResult TogetherOp::verify() {
   if (block.empty() || llvm::hasSingleElement(block) ||
       !llvm::all_of(block, isPart))
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "expects two or more row programs without reductions that write "
-              "only what it writes";
+           << "expects a body of two or more row programs without reductions, "
+              "which write only the buffers that this op writes";
   return success();
 }
 
@@ -544,13 +553,13 @@ static LogicalResult verifyAccess(Operation *op, Value buffer,
   if (!argument ||
       (isWrite && argument.getArgNumber() < rows.getReads().size()))
     return tp::emitOpError(op, ErrorCode::BadRegion)
-           << "accesses an operand of the row program"
+           << "expects an operand of the row program"
            << (isWrite ? " that it writes" : "");
   MemRefType type = bufferTypeOf(buffer);
   if (!indices.empty()) {
     if (int64_t(indices.size()) != type.getRank())
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
-             << "has one index per dimension of " << type;
+             << "expects one index per dimension of " << type;
     return success();
   }
   SmallVector<int64_t> shape(rows.getDomain());
@@ -558,7 +567,8 @@ static LogicalResult verifyAccess(Operation *op, Value buffer,
     shape.back() = 1;
   if (type.getShape() != ArrayRef<int64_t>(shape))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "of " << type << " at a point of the domain [" << shape << "]";
+           << "without indices expects a buffer of the domain's shape ["
+           << shape << "], got " << type;
   return success();
 }
 
@@ -584,8 +594,8 @@ LogicalResult StoreOp::verify() {
     element = IntegerType::get(getContext(), integer.getWidth());
   if (getValue().getType() != element)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "of " << getValue().getType() << " into "
-           << getBuffer().getType();
+           << "expects a value of the buffer's element type, got "
+           << getValue().getType() << " for " << getBuffer().getType();
   return verifyAccess(*this, getBuffer(), getIndices(), true);
 }
 
@@ -594,7 +604,8 @@ LogicalResult ReduceOp::verify() {
       getKind() == Reduction::UMax || getKind() == Reduction::UMin;
   if (isUnsigned && !isa<IntegerType>(getType()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << stringifyReduction(getKind()) << " of " << getType();
+           << stringifyReduction(getKind()) << " expects an integer, got "
+           << getType();
   return success();
 }
 
@@ -602,8 +613,8 @@ LogicalResult IndexOp::verify() {
   auto rows = cast<RowsOp>((*this)->getParentOp());
   if (int64_t(getDim()) < 0 || getDim() >= rows.getDomain().size())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "along dimension " << getDim() << " of a domain of "
-           << rows.getDomain().size();
+           << "expects a dimension of the domain, which has "
+           << rows.getDomain().size() << ", got " << getDim();
   return success();
 }
 
@@ -614,6 +625,6 @@ LogicalResult CoordinateOp::verify() {
 LogicalResult CounterOp::verify() {
   if (!step::getLoop(*this, getLoop()))
     return tp::emitOpError(*this, ErrorCode::Misplaced)
-           << "there are not " << getLoop() + 1 << " loops around it";
+           << "expects at least " << getLoop() + 1 << " loops around it";
   return success();
 }

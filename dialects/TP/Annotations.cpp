@@ -86,25 +86,30 @@ static LogicalResult verifyPart(SourceAttr source, ArrayRef<int64_t> shape,
                                 function_ref<InFlightDiagnostic()> error) {
   size_t rank = source.getStored().size();
   if (source.getStart().size() != rank || source.getSize().size() != rank)
-    return error() << "`stored`, `start` and `size` have one entry per "
-                      "dimension of the stored tensor";
+    return error() << "expects `stored`, `start` and `size` to have one entry "
+                      "for each dimension of the stored tensor";
   for (size_t i = 0; i < rank; ++i)
     if (source.getStart()[i] < 0 || source.getSize()[i] < 0 ||
         source.getStart()[i] > source.getStored()[i] - source.getSize()[i])
-      return error() << "the box leaves the stored tensor in dimension " << i;
+      return error() << "the slice given by `start` and `size` exceeds the "
+                        "stored tensor in dimension "
+                     << i;
   if (getVolume(source.getView()) != getVolume(source.getSize()))
-    return error() << "the view has another number of elements than the box";
+    return error() << "expects the view to have as many elements as the slice "
+                      "that `size` gives";
   ArrayRef<int64_t> view = source.getView();
   llvm::SmallBitVector seen(view.size());
   if (source.getPermutation().size() != view.size() ||
       shape.size() != view.size())
-    return error() << "view, permutation and weight have one rank";
+    return error()
+           << "expects `view`, `permutation` and the weight to have one rank";
   for (auto [dim, from] : llvm::enumerate(source.getPermutation())) {
     if (from < 0 || from >= int64_t(view.size()) || seen.test(from))
-      return error() << "`permutation` names every dimension of the view once";
+      return error() << "expects `permutation` to name every dimension of the "
+                        "view once";
     seen.set(from);
     if (shape[dim] != view[from])
-      return error() << "the permuted view does not have the weight's shape in "
+      return error() << "the permuted view differs from the weight's shape in "
                         "dimension "
                      << dim;
   }
@@ -114,12 +119,12 @@ static LogicalResult verifyPart(SourceAttr source, ArrayRef<int64_t> shape,
 static LogicalResult verifyJoin(JoinAttr join, ArrayRef<int64_t> weight,
                                 function_ref<InFlightDiagnostic()> error) {
   if (join.getParts().size() < 2)
-    return error() << "a join expects two parts or more, got "
+    return error() << "a join expects at least two parts, got "
                    << join.getParts().size();
   int64_t dim = join.getDim();
   if (dim < 0 || dim >= int64_t(weight.size()))
-    return error() << "a join expects a dimension of the weight, of which it "
-                      "has "
+    return error() << "a join expects the number of a dimension of the weight, "
+                      "which has rank "
                    << weight.size() << ", got " << dim;
   SmallVector<int64_t> shape(weight);
   int64_t left = weight[dim];
@@ -138,12 +143,13 @@ static LogicalResult verifyJoin(JoinAttr join, ArrayRef<int64_t> weight,
       return failure();
     if (shape[dim] < 1 || shape[dim] > left)
       return partError() << "has size " << shape[dim] << " in dimension " << dim
-                         << ", of which " << left << " are left";
+                         << ", but only " << left
+                         << " elements are left for this part";
     left -= shape[dim];
   }
   if (left > 0)
-    return error() << "the parts of a join lack the last " << left
-                   << " of dimension " << dim;
+    return error() << "the parts of a join leave out the last " << left
+                   << " elements of dimension " << dim;
   return success();
 }
 
@@ -192,15 +198,15 @@ tp::verifyParts(ArrayRef<ResultPart> results,
     }
     std::optional<unsigned> dim = getPartDim(first, results[index].shape);
     if (!dim)
-      return error(index) << "expects a #tp.source<..> of a result to be some "
-                             "elements of one dimension of a tensor, as they "
-                             "are, got "
-                          << results[index].source;
+      return error(index)
+             << "expects the #tp.source<..> of a result to be a slice of a "
+                "tensor along one dimension, without reshape or transpose, got "
+             << results[index].source;
     if (!names.insert(first.getTensor().getValue()).second)
-      return error(index) << "is part of " << first.getTensor()
-                          << ", which other results are already: write the "
-                             "parts one after the other, and no other result "
-                             "of that name";
+      return error(index) << "is a part of " << first.getTensor()
+                          << ", but other results already have this name: make "
+                             "the parts of one tensor results that follow each "
+                             "other, and give no other result its name";
     int64_t end = 0, size = first.getStored()[*dim];
     for (; index < results.size() && end < size; ++index) {
       auto part = dyn_cast_if_present<SourceAttr>(results[index].source);
@@ -209,14 +215,15 @@ tp::verifyParts(ArrayRef<ResultPart> results,
           getPartDim(part, results[index].shape) != dim ||
           part.getStart()[*dim] != end || part.getSize()[*dim] == 0)
         return error(index)
-               << "should be the part of " << first.getTensor()
+               << "expects the part of " << first.getTensor()
                << " from element " << end << " of dimension " << *dim << " on";
       end += part.getSize()[*dim];
     }
     if (end < size)
-      return error(index - 1) << "is the last part of " << first.getTensor()
-                              << ", and ends at element " << end << " of "
-                              << size << " in dimension " << *dim;
+      return error(index - 1)
+             << "is the last result that is a part of " << first.getTensor()
+             << ", but it ends at element " << end << " of " << size
+             << " in dimension " << *dim;
   }
   return success();
 }
@@ -261,7 +268,7 @@ static constexpr Annotation kAnnotations[] = {
     declare<TPDialect::DonatedAttrHelper>(
         kArgument, "the number of the result that may overwrite the argument"),
     declare<TPDialect::MicroBatchesAttrHelper>(
-        kArgument, "a unit on a tensor of at least one dimension"),
+        kArgument, "a unit attribute on a tensor of at least one dimension"),
     declare<TPDialect::WhyAttrHelper>(kOp, "a #tp.why<..>"),
     declare<TPDialect::GlobalOpAttrHelper>(kOp,
                                            "nothing, or a list of integers"),
@@ -446,7 +453,7 @@ LogicalResult TPDialect::verifyOperationAttribute(Operation *op,
     return failure();
   if (!(*known)->hasType(attribute.getValue()) || !isWellFormed(op, attribute))
     return op->emitError() << prefix(ErrorCode::BadAttribute) << '`'
-                           << attribute.getName().getValue() << "` is "
+                           << attribute.getName().getValue() << "` must be "
                            << (*known)->what;
   return verifyShardings(op, attribute.getValue());
 }
@@ -471,11 +478,11 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
   if (attribute.getName() == kRoleAttr)
     return verifyRole(attribute.getValue(), kArgument, error);
   if (!(*known)->hasType(attribute.getValue()))
-    return error() << "is " << (*known)->what;
+    return error() << "must be " << (*known)->what;
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (attribute.getName() == kMicroBatchesAttr &&
       (!tensor || tensor.getRank() == 0))
-    return error() << "is " << (*known)->what;
+    return error() << "must be " << (*known)->what;
   if (attribute.getName() == kSourceAttr) {
     if (!tensor)
       return error() << "belongs to a ranked tensor, not to " << type;
@@ -489,7 +496,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
     auto result = cast<IntegerAttr>(attribute.getValue());
     if (result.getInt() < 0 ||
         result.getInt() >= int64_t(function.getNumResults()))
-      return error() << "is " << (*known)->what;
+      return error() << "must be " << (*known)->what;
     if (function.getResultTypes()[result.getInt()] != type)
       return error() << "names result #" << result.getInt()
                      << ", which has another type";
@@ -554,7 +561,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
     return success();
   }
   if (!(*known)->hasType(attribute.getValue()))
-    return error() << "is " << (*known)->what;
+    return error() << "must be " << (*known)->what;
   return attribute.getName() == kSourceAttr
              ? verifyResultSources(cast<FunctionOpInterface>(op), index)
              : success();

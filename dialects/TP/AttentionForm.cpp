@@ -35,10 +35,11 @@ LogicalResult tp::verifyAttention(AttentionOpInterface op,
                                   ArrayRef<Value> also) {
   if (!fitsEachOther(op, also))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]"
-           << (isa<AttentionOp>(op) ? " and gives [b,s,k,g,e]"
-                                    : " and the gradient of [b,s,k,g,e]")
-           << ", in one element type";
+           << "expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]"
+           << (isa<AttentionOp>(op)
+                   ? " and result [b,s,k,g,e]"
+                   : " and the gradient of the result [b,s,k,g,e]")
+           << ", all of one element type";
   int64_t b = op.getQuery().getType().getDimSize(0),
           s = op.getQuery().getType().getDimSize(1),
           t = op.getKey().getType().getDimSize(1);
@@ -46,18 +47,19 @@ LogicalResult tp::verifyAttention(AttentionOpInterface op,
   if (op.getOffset() && !shapeOf(op.getOffset()).empty() &&
       shapeOf(op.getOffset()) != ArrayRef<int64_t>(b))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "offset is a scalar or one per batch entry, not "
+           << "expects offset to be a scalar or to have one value per batch "
+              "entry, got "
            << op.getOffset().getType();
   if (op.getLengths() && shapeOf(op.getLengths()) != ArrayRef<int64_t>(b))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "lengths has one entry per batch entry, not "
+           << "expects lengths to have one value per batch entry, got "
            << op.getLengths().getType();
   if (op.getMask() && shapeOf(op.getMask()) != ArrayRef<int64_t>({b, s, t}))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "mask is [b,s,t], not " << op.getMask().getType();
+           << "expects mask [b,s,t], got " << op.getMask().getType();
   if (op.getWindow() && (int64_t(*op.getWindow()) < 1 || !op.getCausal()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "window is at least 1 and needs causal";
+           << "expects a window of at least 1, and `causal` with it";
   return success();
 }
 
@@ -76,8 +78,8 @@ LogicalResult tp::verifyRowValue(AttentionOpInterface op, Value value,
       type.getElementType() == wanted.getElementType())
     return success();
   return tp::emitOpError(op, ErrorCode::TypeMismatch)
-         << name << " is [b,s,k,g] in " << wanted.getElementType() << ", not "
-         << type;
+         << name << " must be [b,s,k,g] of " << wanted.getElementType()
+         << ", got " << type;
 }
 
 //===----------------------------------------------------------------------===//

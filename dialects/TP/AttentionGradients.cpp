@@ -90,8 +90,8 @@ static LogicalResult verifyLike(Operation *op, Value result, Value operand,
       type.getElementType() == wanted.getElementType())
     return success();
   return tp::emitOpError(op, ErrorCode::TypeMismatch)
-         << "gives a gradient of the " << name << "'s type, "
-         << operand.getType() << ", not " << result.getType();
+         << "expects the gradient of the " << name << " to have its type, "
+         << operand.getType() << ", got " << result.getType();
 }
 
 template <typename OpT>

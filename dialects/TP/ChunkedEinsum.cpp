@@ -205,7 +205,7 @@ LogicalResult GatherEinsumOp::verify() {
   int64_t dim = getDim();
   if (dim < 0 || dim >= typeOf(getInput()).getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dim " << dim << " is no dimension of "
+           << "dim " << dim << " is out of range for an input of rank "
            << typeOf(getInput()).getRank();
   for (unsigned i = 0; i < count; ++i) {
     auto equation = cast<StringAttr>(getEquations()[i]);
@@ -406,7 +406,7 @@ LogicalResult EinsumScatterOp::verify() {
   int64_t dim = getDim();
   if (dim < 0 || dim >= getType().getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dim " << dim << " is no dimension of " << getType();
+           << "dim " << dim << " is out of range for the result " << getType();
   EinsumTerms terms = EinsumTerms::split(getEquation());
   char letter = terms.result[dim];
   if (terms.lhs.contains(letter) == terms.rhs.contains(letter))
@@ -512,7 +512,7 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   if (!travel || !summed || getMerged(*travel) != *summed)
     return tp::emitOpError(*this, ErrorCode::RuleViolated)
            << "does not scatter dimension " << dim
-           << " along the axes that cut what it sums";
+           << " along the axes that cut the summed dimensions";
   EinsumTerms terms = EinsumTerms::split(getEquation());
   SmallVector<Value> factors(operands);
   factors[0] =

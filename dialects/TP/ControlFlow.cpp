@@ -25,7 +25,7 @@ static LogicalResult verifyYield(Operation *op, Region &region, TypeRange types,
                               << what << " must yield (" << types << ")";
     if (yield)
       diag.attachNote(yield.getLoc())
-          << "it yields (" << yield.getOperandTypes() << ")";
+          << "but it yields (" << yield.getOperandTypes() << ")";
     return diag;
   }
   return success();
@@ -46,17 +46,17 @@ static bool isScalar(Type type, unsigned width) {
 LogicalResult ForOp::verify() {
   if (int64_t(getCount()) < 0)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "count is at least 0";
+           << "expects a count of at least 0";
   TypeRange arguments = getBody().getArgumentTypes();
   if (arguments.size() != getInits().size() + 1 ||
       !isScalar(arguments[0], 32) ||
       arguments.drop_front() != getInits().getTypes())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "body takes ('tensor<i32>') and the types of the "
-              "initial values";
+           << "expects a body with the arguments ('tensor<i32>') and the types "
+              "of the initial values";
   if (getResultTypes() != getInits().getTypes())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "results have the types of the initial values";
+           << "expects results of the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
 }
 
@@ -81,7 +81,8 @@ LogicalResult WhileOp::verify() {
   if (getCond().getArgumentTypes() != getInits().getTypes() ||
       getBody().getArgumentTypes() != getInits().getTypes())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "both regions take the types of the initial values";
+           << "expects both regions to have arguments of the types of the "
+              "initial values";
   Type condition = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
   YieldOp yield = getYield(getCond());
   if (yield && yield->getNumOperands() == 1 &&
@@ -91,7 +92,7 @@ LogicalResult WhileOp::verify() {
     return failure();
   if (getResultTypes() != getInits().getTypes())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "results have the types of the initial values";
+           << "expects results of the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
 }
 
@@ -117,14 +118,14 @@ Region *WhileOp::getCondition() { return &getCond(); }
 LogicalResult CaseOp::verify() {
   if (cast<RankedTensorType>(getIndex().getType()).getRank() != 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "index is a scalar, not " << getIndex().getType();
+           << "expects a scalar index, got " << getIndex().getType();
   if (getBranches().empty())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "needs at least one branch";
+           << "expects at least one branch";
   for (Region &branch : getBranches()) {
     if (branch.getNumArguments() != 0)
       return tp::emitOpError(*this, ErrorCode::BadRegion)
-             << "branches have no arguments";
+             << "expects branches without arguments";
     if (failed(verifyYield(*this, branch, getResultTypes(), "every branch")))
       return failure();
   }

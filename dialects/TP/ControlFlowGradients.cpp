@@ -448,8 +448,7 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
 
 LogicalResult WhileOp::addGradients(ReverseMode &) {
   return tp::emitOpError(*this, ErrorCode::NoGradient)
-         << "has no gradient, since nothing says how often it runs; write a "
-            "loop "
-            "with a known number of iterations, tp.for (lax.scan, or "
-            "lax.fori_loop with constant bounds)";
+         << "has no gradient, because its number of iterations is not known; "
+            "write a loop with a known number of iterations, tp.for (lax.scan, "
+            "or lax.fori_loop with constant bounds)";
 }

@@ -18,11 +18,12 @@ LogicalResult CumulativeOp::verify() {
   if (input.getShape() != result.getShape() ||
       input.getElementType() != result.getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "has a result like its input, not " << result;
+           << "expects a result of the input's type, got " << result;
   int64_t dim = getDim();
   if (dim < 0 || dim >= input.getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dim " << dim << " is no dimension of rank " << input.getRank();
+           << "dim " << dim << " is out of range for a tensor of rank "
+           << input.getRank();
   return success();
 }
 

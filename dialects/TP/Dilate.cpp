@@ -36,33 +36,32 @@ LogicalResult DilateOp::verify() {
   int64_t dim = getDim(), rank = input.getRank();
   if (dim < 0 || dim >= rank)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dim " << dim << " is no dimension of rank " << rank;
+           << "dim " << dim << " is out of range for a tensor of rank " << rank;
   constexpr int64_t farthest = INT32_MAX;
   int64_t spacing = getSpacing(), low = getLow();
   if (spacing < 1 || spacing > farthest || std::abs(low) > farthest)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has a spacing from 1 to 2^31 - 1 and a low of at most as much, "
-              "not "
+           << "expects a spacing from 1 to 2^31 - 1 and a low from -(2^31 - 1) "
+              "to 2^31 - 1, got "
            << spacing << " and " << low;
   bool fits = result.getRank() == rank;
   for (int64_t i = 0; fits && i < rank; ++i)
     fits = i == dim || input.getDimSize(i) == result.getDimSize(i);
   if (!fits)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "has the dimensions of " << input << " but for dim, not "
-           << result;
+           << "expects a result that differs from " << input
+           << " only in dim, got " << result;
   if (getFill().getType().getRank() != 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "fills with a scalar, not " << getFill().getType();
+           << "expects a scalar fill, got " << getFill().getType();
   for (RankedTensorType type : {input, getFill().getType()})
     if (type.getElementType() != result.getElementType())
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "has one element type, not " << type << " and " << result;
+             << "expects one element type, got " << type << " and " << result;
   if (getPiece(*this).size == 0)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has no element of " << input
-           << " in the result; write "
-              "tp.broadcast of the fill";
+           << "the result contains no element of " << input
+           << "; write tp.broadcast of the fill instead";
   return success();
 }
 

@@ -49,7 +49,8 @@ static LogicalResult verifyContraction(Operation *op, StringRef equation,
   };
   if (equation.count("->") != 1 || equation.count(',') != 1 ||
       equation.find(',') > equation.find("->"))
-    return error() << "names two operands and one result, as in \"ik,kj->ij\"";
+    return error() << "expects an equation with two operands and one result, "
+                      "as in \"ik,kj->ij\"";
   EinsumTerms terms = EinsumTerms::split(equation);
   for (StringRef term : {terms.lhs, terms.rhs, terms.result})
     for (char letter : term)
@@ -60,14 +61,16 @@ static LogicalResult verifyContraction(Operation *op, StringRef equation,
     return tp::emitOpError(op, ErrorCode::BadEinsum) << why;
   for (char letter : terms.result)
     if (!terms.lhs.contains(letter) && !terms.rhs.contains(letter))
-      return error() << "result letter '" << Twine(letter)
-                     << "' is in no operand: broadcast first";
+      return error()
+             << "result letter '" << Twine(letter)
+             << "' does not appear in an operand; broadcast an operand first";
   Type factor = typeOf(lhs).getElementType();
   Type made = typeOf(result).getElementType();
   if (factor != typeOf(rhs).getElementType())
     return tp::emitOpError(op, ErrorCode::BadEinsum)
            << "operands have element types " << factor << " and "
-           << typeOf(rhs).getElementType() << ": convert one";
+           << typeOf(rhs).getElementType()
+           << ", which differ; convert one of them";
   if (factor != made &&
       (isa<FloatType>(factor) != isa<FloatType>(made) ||
        made.getIntOrFloatBitWidth() <= factor.getIntOrFloatBitWidth()))
@@ -126,8 +129,8 @@ LogicalResult ReduceOp::verify() {
   for (int64_t dim : getDims()) {
     if (dim <= last || dim >= input.getRank())
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "dims are distinct dimensions of the input in "
-                "ascending order, not ["
+             << "expects dims to be distinct dimensions of the input in "
+                "ascending order, got ["
              << getDims() << "]";
     last = dim;
   }
@@ -139,7 +142,7 @@ LogicalResult ReduceOp::verify() {
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "result must be "
            << RankedTensorType::get(shape, input.getElementType())
-           << ", the input without dims";
+           << ", the input's type without dims";
   return success();
 }
 

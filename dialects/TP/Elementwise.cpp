@@ -97,7 +97,8 @@ LogicalResult CompareOp::verify() {
   if (typeOf(getLhs()).getElementType() != typeOf(getRhs()).getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "compares element types " << typeOf(getLhs()).getElementType()
-           << " and " << typeOf(getRhs()).getElementType() << ": convert one";
+           << " and " << typeOf(getRhs()).getElementType()
+           << ", which differ; convert one of them";
   return success();
 }
 
@@ -111,7 +112,7 @@ LogicalResult SelectOp::verify() {
   if (typeOf(getOnTrue()).getElementType() != getType().getElementType() ||
       typeOf(getOnFalse()).getElementType() != getType().getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "on_true, on_false and the result have one element "
+           << "expects on_true, on_false and the result to have one element "
               "type";
   return success();
 }
@@ -152,7 +153,7 @@ LogicalResult BitcastOp::verify() {
   if (from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "reads " << from << " as " << to
-           << ", which has another number of bits";
+           << ", but the two types must have the same number of bits";
   return success();
 }
 

@@ -24,13 +24,14 @@ getGatheredShape(Operation *op, RankedTensorType input,
                  RankedTensorType indices, int64_t axis, int64_t batch) {
   if (axis < 0 || axis >= input.getRank())
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "axis " << axis << " is no dimension of the input";
+           << "axis " << axis << " is out of range for the input";
   if (batch < 0 || batch > indices.getRank() || batch > axis ||
       input.getShape().take_front(batch) !=
           indices.getShape().take_front(batch))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "the first " << batch
-           << " dimensions of input and indices must agree, before axis";
+           << "expects the first " << batch
+           << " dimensions of input and indices to have equal sizes, and axis "
+              "to come after them";
   SmallVector<int64_t> shape(input.getShape().take_front(axis));
   llvm::append_range(shape, indices.getShape().drop_front(batch));
   llvm::append_range(shape, input.getShape().drop_front(axis + 1));
@@ -258,7 +259,7 @@ LogicalResult EmbeddingOp::verify() {
   RankedTensorType table = typeOf(getTable());
   if (table.getRank() != 2)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "table is [vocabulary, features], not " << table;
+           << "expects a table [vocabulary, features], got " << table;
   SmallVector<int64_t> shape(typeOf(getIds()).getShape());
   shape.push_back(table.getDimSize(1));
   if (getType().getShape() != ArrayRef<int64_t>(shape) ||
@@ -297,11 +298,11 @@ static LogicalResult verifyStarts(Operation *op, ValueRange starts,
                                   int64_t rank) {
   if (int64_t(starts.size()) != rank)
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "has one start per dimension";
+           << "expects one start per dimension";
   for (Value start : starts)
     if (typeOf(start).getRank() != 0)
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
-             << "starts are scalars, not " << start.getType();
+             << "expects scalar starts, got " << start.getType();
   return success();
 }
 

@@ -28,7 +28,8 @@ static FailureOr<T> parseWord(AsmParser &parser, ArrayRef<T> values) {
     if (stringify(value) == word)
       return value;
   return parser.emitError(loc) << prefix(ErrorCode::BadSyntax) << "'" << word
-                               << "' is none of the words for this";
+                               << "' is not a value that this attribute can "
+                                  "have; see the reference of the tp dialect";
 }
 
 namespace mlir {
@@ -130,11 +131,12 @@ LogicalResult PlanAttr::verify(EmitError emitError, StringAttr machine,
                                int64_t memory, StringAttr target, bool fp8,
                                Verified, APFloat verifyUs) {
   if ((machine && machine.empty()) || (target && target.empty()))
-    return fail(emitError, getMnemonic()) << "names that are not empty";
+    return fail(emitError, getMnemonic())
+           << "machine and target names that are not empty";
   if (memory < 0)
     return fail(emitError, getMnemonic()) << "memory of at least 0";
   if (fp8 && !target)
-    return fail(emitError, getMnemonic()) << "a target beside fp8";
+    return fail(emitError, getMnemonic()) << "a target if fp8 is set";
   if (isNegative(verifyUs))
     return fail(emitError, getMnemonic()) << "verify_us of at least 0";
   return success();
@@ -143,7 +145,7 @@ LogicalResult PlanAttr::verify(EmitError emitError, StringAttr machine,
 LogicalResult DigestsAttr::verify(EmitError emitError, ArrayRef<int64_t>,
                                   ArrayRef<int64_t> values) {
   if (!llvm::is_sorted(values))
-    return fail(emitError, getMnemonic()) << "values that ascend";
+    return fail(emitError, getMnemonic()) << "values in ascending order";
   return success();
 }
 
@@ -157,21 +159,22 @@ LogicalResult ReasonAttr::verify(EmitError emitError, ReasonKind kind,
       kind == ReasonKind::Contracted || kind == ReasonKind::Gathered;
   if (needsAxes != bool(axes))
     return fail(emitError, getMnemonic())
-           << (needsAxes ? "axes of what is " : "no axes of what is ")
+           << (needsAxes ? "axes, because its kind is "
+                         : "no axes, because its kind is ")
            << stringifyReasonKind(kind);
   if (bool(from) != bool(to))
-    return fail(emitError, getMnemonic()) << "both of `from` and `to`, or none";
+    return fail(emitError, getMnemonic()) << "both `from` and `to`, or neither";
   return success();
 }
 
 LogicalResult WhyAttr::verify(EmitError emitError, ArrayRef<ReasonAttr> reasons,
                               bool) {
   if (reasons.empty())
-    return fail(emitError, getMnemonic()) << "a reason";
+    return fail(emitError, getMnemonic()) << "at least one reason";
   llvm::SmallPtrSet<const void *, 4> seen;
   for (ReasonAttr reason : reasons)
     if (!seen.insert(reason.getAsOpaquePointer()).second)
-      return fail(emitError, getMnemonic()) << "each reason once";
+      return fail(emitError, getMnemonic()) << "each reason only once";
   return success();
 }
 

@@ -20,7 +20,7 @@ static LogicalResult verifyElement(Operation *op, Value input, Value result) {
   return tp::emitOpError(op, ErrorCode::TypeMismatch)
          << "turns " << typeOf(input).getElementType() << " into "
          << typeOf(result).getElementType()
-         << ": it moves elements, convert does that";
+         << ", but the op does not change the element type; write tp.convert";
 }
 
 /// Ops that move data do no arithmetic and commute with every reduction.
@@ -92,8 +92,8 @@ LogicalResult ConstantOp::verify() {
   if (!value || value.getShape() != getType().getShape() ||
       value.getElementType() != getType().getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "value is " << getValue().getType() << ", result is "
-           << getType();
+           << "expects the value to have the result's type, got "
+           << getValue().getType() << " for " << getType();
   return success();
 }
 
@@ -154,8 +154,8 @@ FailureOr<SmallVector<Value>> ConstantOp::localize(spmd::Localizer &localizer,
 LogicalResult IotaOp::verify() {
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= getType().getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "counts along dimension " << getDim() << " of a tensor of rank "
-           << getType().getRank();
+           << "cannot count along dimension " << getDim()
+           << " of a tensor of rank " << getType().getRank();
   return success();
 }
 
@@ -191,14 +191,14 @@ LogicalResult BroadcastOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (int64_t(getDims().size()) != input.getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dims has " << getDims().size() << " entries, the input "
+           << "dims has " << getDims().size() << " entries, but the input has "
            << input.getRank() << " dimensions";
   int64_t last = -1;
   for (int64_t dim : getDims()) {
     if (dim <= last || dim >= getType().getRank())
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "dims are ascending dimensions of the result, not "
-                "["
+             << "expects dims to be dimensions of the result in ascending "
+                "order, got ["
              << getDims() << "]";
     last = dim;
   }
@@ -206,7 +206,7 @@ LogicalResult BroadcastOp::verify() {
     if (input.getDimSize(i) != getType().getDimSize(dim))
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
              << "input dimension " << i << " of size " << input.getDimSize(i)
-             << " becomes result dimension " << dim << " of size "
+             << " cannot become result dimension " << dim << " of size "
              << getType().getDimSize(dim);
   return verifyElement(*this, getInput(), getResult());
 }
@@ -237,12 +237,12 @@ LogicalResult TransposeOp::verify() {
   llvm::SmallBitVector seen(input.getRank());
   if (int64_t(getPermutation().size()) != input.getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "permutation names every dimension of the input "
+           << "expects the permutation to name every dimension of the input "
               "once";
   for (int64_t dim : getPermutation()) {
     if (dim < 0 || dim >= input.getRank() || seen.test(dim))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "permutation names every dimension of the input "
+             << "expects the permutation to name every dimension of the input "
                 "once";
     seen.set(dim);
   }
@@ -298,20 +298,20 @@ LogicalResult SliceOp::verify() {
       int64_t(getStrides().size()) != input.getRank() ||
       getType().getRank() != input.getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has one start and one stride per dimension";
+           << "expects one start and one stride per dimension";
   for (int64_t i = 0; i < input.getRank(); ++i) {
     int64_t start = getStarts()[i], stride = getStrides()[i];
     if (start < 0 || stride < 1)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "starts are at least 0 and strides at least 1";
+             << "expects starts of at least 0 and strides of at least 1";
     int64_t size = getType().getDimSize(i);
     // Written so that huge strides cannot overflow.
     if (start > input.getDimSize(i) ||
         (size > 0 && (size - 1) > (input.getDimSize(i) - 1 - start) / stride))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "takes " << size << " elements from " << start << " by "
-             << stride << " in dimension " << i << " of size "
-             << input.getDimSize(i);
+             << "cannot take " << size << " elements from " << start
+             << " in steps of " << stride << " in dimension " << i
+             << " of size " << input.getDimSize(i);
   }
   return verifyElement(*this, getInput(), getResult());
 }
@@ -333,31 +333,32 @@ SliceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
 LogicalResult ConcatOp::verify() {
   if (getInputs().empty())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "needs at least one input";
+           << "expects at least one input";
   int64_t rank = getType().getRank();
   int64_t dim = getDim();
   for (Value input : getInputs()) {
     if (typeOf(input).getRank() != rank)
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "inputs and result have one rank";
+             << "expects inputs and result of one rank";
     if (failed(verifyElement(*this, input, getResult())))
       return failure();
   }
   if (dim < 0 || dim >= rank)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dim " << dim << " is no dimension of rank " << rank;
+           << "dim " << dim << " is out of range for a tensor of rank " << rank;
   int64_t total = 0;
   for (Value input : getInputs()) {
     for (int64_t i = 0; i < rank; ++i)
       if (i != dim && typeOf(input).getDimSize(i) != getType().getDimSize(i))
         return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-               << "inputs agree with the result in all "
-                  "dimensions but dim";
+               << "expects inputs that agree with the result in all dimensions "
+                  "but dim";
     total += typeOf(input).getDimSize(dim);
   }
   if (total != getType().getDimSize(dim))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "the inputs make " << total << " along dim, the result has "
+           << "the inputs have " << total
+           << " elements along dim together, but the result has "
            << getType().getDimSize(dim);
   return success();
 }
@@ -391,21 +392,21 @@ LogicalResult PadOp::verify() {
   if (int64_t(getLow().size()) != input.getRank() ||
       getType().getRank() != input.getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has one entry of low per dimension";
+           << "expects one entry of low per dimension";
   for (int64_t i = 0; i < input.getRank(); ++i) {
     if (getLow()[i] < 0)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "low is at least 0";
+             << "expects low of at least 0";
     if (getType().getDimSize(i) < input.getDimSize(i) ||
         getType().getDimSize(i) - input.getDimSize(i) < getLow()[i])
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
              << "result dimension " << i << " of size "
-             << getType().getDimSize(i) << " is too short for " << getLow()[i]
-             << " + " << input.getDimSize(i);
+             << getType().getDimSize(i) << " is too small for " << getLow()[i]
+             << " elements of padding and the input's " << input.getDimSize(i);
   }
   if (typeOf(getValue()).getRank() != 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "pads with a scalar, not " << getValue().getType();
+           << "expects a scalar padding value, got " << getValue().getType();
   if (failed(verifyElement(*this, getValue(), getResult())))
     return failure();
   return verifyElement(*this, getInput(), getResult());

@@ -39,10 +39,10 @@ static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
   if (names.empty()) // the mesh of a local program may only be in its types
     collect(TypeAttr::get(function.getFunctionType()));
   if (names.size() > 1) {
-    function->emitError() << prefix(ErrorCode::SeveralMeshes)
-                          << "shardings of one function name several meshes, "
-                          << names[0] << " and " << names[1]
-                          << "; name one mesh with all the axes";
+    function->emitError()
+        << prefix(ErrorCode::SeveralMeshes)
+        << "the shardings of one function name several meshes, " << names[0]
+        << " and " << names[1] << "; define one mesh with all the axes";
     return failure();
   }
   if (names.size() == 1) {
@@ -55,11 +55,10 @@ static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
   auto meshes =
       function->getParentOfType<ModuleOp>().getBody()->getOps<MeshOp>();
   if (meshes.empty() || std::next(meshes.begin()) != meshes.end()) {
-    function->emitError()
-        << prefix(ErrorCode::UnknownMesh) << "the module has "
-        << (meshes.empty() ? "no mesh" : "several meshes")
-        << " and no sharding says which to use; give --tp-shard=\"mesh=..\" or "
-           "annotate an argument";
+    function->emitError() << prefix(ErrorCode::UnknownMesh) << "the module has "
+                          << (meshes.empty() ? "no mesh" : "several meshes")
+                          << " and no sharding names the mesh to use; give "
+                             "--tp-shard=\"mesh=..\" or annotate an argument";
     return failure();
   }
   return *meshes.begin();

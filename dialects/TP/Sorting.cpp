@@ -17,15 +17,15 @@ LogicalResult SortOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= input.getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "sorts along dimension " << getDim() << " of a tensor of rank "
-           << input.getRank();
+           << "cannot sort along dimension " << getDim()
+           << " of a tensor of rank " << input.getRank();
   RankedTensorType indices = typeOf(getIndices());
   if (getValues().getType() != input ||
       indices.getShape() != input.getShape() ||
       !indices.getElementType().isSignlessInteger(32))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "gives values of the input's type and i32 indices "
-              "of its shape";
+           << "expects values of the input's type, and i32 indices of its "
+              "shape";
   return success();
 }
 
@@ -58,7 +58,7 @@ LogicalResult TopKOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (input.getRank() == 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "needs at least one dimension";
+           << "expects an input of at least one dimension";
   RankedTensorType values = typeOf(getValues()), indices = typeOf(getIndices());
   if (values.getShape() != indices.getShape() ||
       values.getElementType() != input.getElementType() ||
@@ -67,8 +67,8 @@ LogicalResult TopKOp::verify() {
       values.getShape().drop_back() != input.getShape().drop_back() ||
       values.getShape().back() > input.getShape().back())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "gives the input's type and i32 with a last "
-              "dimension of at most "
+           << "expects values of the input's element type and i32 indices, "
+              "with the input's shape and a last dimension of at most "
            << input.getShape().back();
   return success();
 }

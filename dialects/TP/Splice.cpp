@@ -30,16 +30,17 @@ LogicalResult SpliceOp::verify() {
   if (count == 0 || getStarts().size() != count || getSizes().size() != count ||
       llvm::any_of(getSizes(), [](int64_t size) { return size < 1; }))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has at least one input, and a start and a size of "
-              "at least 1 for each";
+           << "expects at least one input, and for each input a start and a "
+              "size of at least 1";
   if (getStrides() &&
       (getStrides()->size() != count || llvm::is_contained(*getStrides(), 0)))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has a stride other than 0 for each input, or none at all";
+           << "expects a stride other than 0 for each input, or no strides at "
+              "all";
   int64_t dim = getDim(), rank = getType().getRank();
   if (dim < 0 || dim >= rank)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dim " << dim << " is no dimension of rank " << rank;
+           << "dim " << dim << " is out of range for a tensor of rank " << rank;
   for (Value input : getInputs()) {
     RankedTensorType type = typeOf(input);
     bool fits = type.getElementType() == getType().getElementType() &&
@@ -48,8 +49,8 @@ LogicalResult SpliceOp::verify() {
       fits = i == dim || type.getDimSize(i) == getType().getDimSize(i);
     if (!fits)
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "inputs are scalars or agree with the result in "
-                "all dimensions but dim, not "
+             << "expects inputs that are scalars or agree with the result in "
+                "all dimensions but dim, got "
              << type;
   }
   int64_t total = 0;
@@ -64,7 +65,7 @@ LogicalResult SpliceOp::verify() {
       error << "takes " << size << " elements from " << start;
       if (stride != 1)
         error << " in steps of " << stride;
-      return error << " of " << typeOf(input);
+      return error << ", which are not all inside the input " << typeOf(input);
     }
     // Sizes of scalars can be any numbers, so avoid overflow.
     if (size > getType().getDimSize(dim) - total)
@@ -74,7 +75,8 @@ LogicalResult SpliceOp::verify() {
   }
   if (total != getType().getDimSize(dim))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "the pieces are not as long as the result, "
+           << "the sizes of the pieces do not add up to that of the result "
+              "along dim, "
            << getType().getDimSize(dim);
   return success();
 }

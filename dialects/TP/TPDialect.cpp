@@ -128,7 +128,7 @@ LogicalResult tp::verifyOneShape(Operation *op) {
   if (llvm::any_of(op->getOperandTypes(), differs) ||
       llvm::any_of(op->getResultTypes(), differs))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "operands and results have one shape";
+           << "expects operands and results of one shape";
   return success();
 }
 

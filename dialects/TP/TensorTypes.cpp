@@ -41,7 +41,7 @@ static LogicalResult verifyLocalType(Operation *op, RankedTensorType type,
   };
   if (local.getSharding().getMesh().getValue() != mesh.name)
     return error() << "names mesh @" << local.getSharding().getMesh().getValue()
-                   << ", other values of the function name @" << mesh.name;
+                   << ", but other values of the function name @" << mesh.name;
   auto sharding = local.getSharding().resolve(mesh, type.getRank());
   if (auto *wrong = std::get_if<ShardingError>(&sharding))
     return op->emitError() << prefix(wrong->code) << type << ": "
@@ -49,7 +49,8 @@ static LogicalResult verifyLocalType(Operation *op, RankedTensorType type,
   SmallVector<int64_t> shape =
       getLocalShape(std::get<TensorSharding>(sharding), local.getGlobal());
   if (type.getShape() != ArrayRef<int64_t>(shape)) {
-    InFlightDiagnostic diag = error() << "a buffer of this part has sizes [";
+    InFlightDiagnostic diag = error()
+                              << "expects one device's part to have sizes [";
     llvm::interleaveComma(shape, diag);
     return diag << "]";
   }
@@ -60,10 +61,11 @@ LogicalResult tp::verifyTensorTypes(const TensorTypes &types,
                                     const Mesh &mesh) {
   for (auto [type, op] : types) {
     if (!isSupportedTensor(type))
-      return op->emitError() << prefix(ErrorCode::UnsupportedTensor)
-                             << "expects tensors of static sizes, of floats or "
-                                "of integers of at most 64 bits; got "
-                             << type;
+      return op->emitError()
+             << prefix(ErrorCode::UnsupportedTensor)
+             << "expects tensors of static sizes, with floats or integers of "
+                "at most 64 bits as elements, got "
+             << type;
     if (getLocal(type) && failed(verifyLocalType(op, type, mesh)))
       return failure();
   }
@@ -74,7 +76,8 @@ LogicalResult tp::verifyNotLocal(FunctionOpInterface function) {
   for (auto [type, op] : collectTensorTypes(function))
     if (getLocal(type))
       return op->emitError()
-             << prefix(ErrorCode::AlreadyLocal) << "expects the whole program; "
-             << type << " is the part that one device holds";
+             << prefix(ErrorCode::AlreadyLocal)
+             << "expects the whole program, not that of one device: " << type
+             << " is one device's part of a tensor";
   return success();
 }

@@ -20,21 +20,21 @@ static LogicalResult verifyNorm(Operation *op, Value input,
   RankedTensorType type = typeOf(input);
   if (type.getRank() == 0)
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "needs at least one dimension";
+           << "expects an input of at least one dimension";
   for (Value parameter : parameters)
     if (typeOf(parameter).getShape() != type.getShape().take_back() ||
         typeOf(parameter).getElementType() != type.getElementType())
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
-             << "parameters are "
+             << "expects parameters of type "
              << RankedTensorType::get(type.getShape().take_back(),
                                       type.getElementType())
-             << ", not " << parameter.getType();
+             << ", got " << parameter.getType();
   if (op->getResult(0).getType() != type)
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "result must have the input's type";
   if (epsilon.isNegative() || !epsilon.isFinite())
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "epsilon is at least 0";
+           << "expects an epsilon of at least 0";
   return success();
 }
 
@@ -104,7 +104,7 @@ SmallVector<Value> RMSNormOp::decompose(OpBuilder &builder) {
 LogicalResult SoftmaxOp::verify() {
   if (int64_t(getDim()) < 0 || int64_t(getDim()) >= getType().getRank())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "dim " << getDim() << " is no dimension of rank "
+           << "dim " << getDim() << " is out of range for a tensor of rank "
            << getType().getRank();
   return success();
 }
@@ -139,7 +139,7 @@ LogicalResult RotaryOp::verify() {
   RankedTensorType input = typeOf(getInput()), cos = typeOf(getCos());
   if (input.getRank() < 3)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "input is [batch, position, .., feature], not " << input;
+           << "expects an input [batch, position, .., feature], got " << input;
   bool fits =
       cos == typeOf(getSin()) && cos.getRank() >= 2 && cos.getRank() <= 3;
   if (fits) {
@@ -149,9 +149,9 @@ LogicalResult RotaryOp::verify() {
   }
   if (!fits)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "cos and sin are [position, h] or [batch, "
-              "position, h] with 2h at most "
-           << input.getShape().back() << ", not " << cos << " and "
+           << "expects cos and sin [position, h] or [batch, position, h], "
+              "where 2h is at most "
+           << input.getShape().back() << ", got " << cos << " and "
            << getSin().getType();
   if (getType() != input)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
@@ -236,13 +236,13 @@ LogicalResult CrossEntropyOp::verify() {
   if (logits.getRank() == 0 ||
       typeOf(getLabels()).getShape() != logits.getShape().drop_back())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "labels are shaped like the logits without the "
-              "last dimension";
+           << "expects labels shaped like the logits without the last "
+              "dimension";
   if (getType().getShape() != logits.getShape().drop_back() ||
       getType().getElementType() != logits.getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "result is shaped like the labels, in the logits' "
-              "element type";
+           << "expects a result with the labels' shape and the logits' element "
+              "type";
   return success();
 }
 

@@ -60,7 +60,7 @@ static LogicalResult verifyAttributes(WindowOp op) {
            op.getDilations()[i] >= 1;
   if (!fits)
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "has ascending dimensions of " << op.getInput().getType()
+           << "expects ascending dimensions of " << op.getInput().getType()
            << ", and for each of them a low, a stride of at least 1 and a "
               "dilation of at least 1";
   return success();
@@ -80,9 +80,10 @@ static LogicalResult verifyShape(WindowOp op) {
   }
   if (!fits)
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "has for each of dims one dimension of windows and one of their "
-              "elements, none of them empty, and the other dimensions of "
-           << input << ", not " << result;
+           << "expects a result with, for each of dims, one dimension of "
+              "windows and one of their elements, of size 1 or more, and with "
+              "the other dimensions of "
+           << input << ", got " << result;
   return success();
 }
 
@@ -98,14 +99,14 @@ static LogicalResult verifyPlaces(WindowOp op) {
         first;
     if (first < -Wide(INT32_MAX) || first > INT32_MAX || last > INT32_MAX)
       return tp::emitOpError(op, ErrorCode::BadAttribute)
-             << "reads more than 2^31 - 1 elements away along dimension "
+             << "cannot read more than 2^31 - 1 elements away along dimension "
              << dim;
     if (!op.getFill() &&
         (first < 0 || last >= op.getInput().getType().getDimSize(dim)))
       return tp::emitOpError(op, ErrorCode::BadAttribute)
              << "reads elements " << int64_t(first) << " to " << int64_t(last)
              << " of dimension " << dim << " of " << op.getInput().getType()
-             << ", and has no fill";
+             << ", some outside of it, but has no fill; add one";
   }
   return success();
 }
@@ -116,11 +117,11 @@ LogicalResult WindowOp::verify() {
     return failure();
   if (getFill() && getFill().getType().getRank() != 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "fills with a scalar, not " << getFill().getType();
+           << "expects a scalar fill, got " << getFill().getType();
   for (Value operand : getOperands())
     if (typeOf(operand).getElementType() != getType().getElementType())
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "has one element type, not " << operand.getType() << " and "
+             << "expects one element type, got " << operand.getType() << " and "
              << getType();
   return success();
 }

@@ -51,8 +51,9 @@ LogicalResult ArtifactBuilder::addMesh() {
     if (!program.getMeshAttr())
       continue;
     if (name && name != program.getMeshAttr())
-      return program.emitError() << prefix(ErrorCode::SeveralMeshes)
-                                 << "entries of one artifact run on one mesh";
+      return program.emitError()
+             << prefix(ErrorCode::SeveralMeshes)
+             << "all entries of one artifact must run on one mesh";
     name = program.getMeshAttr();
     spmd::MeshOp op = spmd::lookupMesh(program, program.getMeshAttr());
     if (!op)
@@ -99,7 +100,8 @@ FailureOr<tprt::DType> ArtifactBuilder::getDTypeAt(Operation *op, Type type) {
   if (std::optional<tprt::DType> dtype = getDType(type))
     return *dtype;
   return op->emitError() << prefix(ErrorCode::UnsupportedType)
-                         << "the runtime has no elements of type " << type;
+                         << "the runtime does not support elements of type "
+                         << type;
 }
 
 FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
@@ -109,9 +111,9 @@ FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
     if (it->second.second != input)
       return program.emitError()
              << prefix(ErrorCode::InputMismatch) << "input " << input.getName()
-             << " is " << input << " here and " << it->second.second
+             << " is " << input << " here, but " << it->second.second
              << " in another entry: entries share inputs by name, so give one "
-                "of them another tp.name";
+                "of the two another tp.name";
     return it->second.first;
   }
   FailureOr<tprt::DType> dtype =

@@ -404,7 +404,7 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
     return addKernelCall(kernel);
   if (!code->getTarget().executes(op))
     return op->emitError() << prefix(ErrorCode::NoKernel) << op->getName()
-                           << " in this form is not executed on "
+                           << " in this form is not supported on "
                            << code->getTarget().getName();
   auto setRoot = [&](Value buffer, tprt::Space space, uint64_t offset) {
     tprt::BufferRow &row = roots[buffer];
@@ -416,15 +416,16 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
       .Case([&](step::AllocOp alloc) -> LogicalResult {
         if (!alloc.getOffset())
           return alloc.emitError() << prefix(ErrorCode::EarlierPassMissing)
-                                   << "has no place in the arena: run "
-                                      "tp-assign-buffers first";
+                                   << "this buffer has no place in the arena: "
+                                      "run tp-assign-buffers first";
         setRoot(alloc, tprt::Space::Arena, *alloc.getOffset());
         return success();
       })
       .Case([&](step::ConstantOp constant) -> LogicalResult {
         if (!isa<DenseElementsAttr>(constant.getValue()))
-          return constant.emitError() << prefix(ErrorCode::UnsupportedType)
-                                      << "only dense constants can be stored";
+          return constant.emitError()
+                 << prefix(ErrorCode::UnsupportedType)
+                 << "only dense constants can be stored in an artifact";
         auto [it, isNew] = constants.try_emplace(constant.getValue());
         if (isNew)
           it->second = writer.addConstant(getBytes(constant.getValue()));
@@ -469,7 +470,7 @@ LogicalResult ArtifactBuilder::addStep(Operation *op) {
       })
       .Case([&](step::KernelOpInterface) { return addKernelCall(kernel); })
       .Default([](Operation *other) {
-        return other->emitError()
-               << prefix(ErrorCode::UnsupportedOp) << "is no step";
+        return other->emitError() << prefix(ErrorCode::UnsupportedOp)
+                                  << "this op is not a step of the runtime";
       });
 }

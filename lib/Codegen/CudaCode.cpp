@@ -66,11 +66,11 @@ FailureOr<std::string> CudaCode::getPtxas(Location loc) {
   }
   std::string found = findPtxas();
   if (found.empty())
-    emitWarning(loc)
-        << prefix(ErrorCode::NoPtxas)
-        << "there is no ptxas, so the artifact holds PTX, which the driver "
-           "compiles whenever it is loaded: install the CUDA toolkit or the "
-           "Python wheel nvidia-cuda-nvcc, or say ptxas=PATH, or ptxas=none";
+    emitWarning(loc) << prefix(ErrorCode::NoPtxas)
+                     << "no ptxas was found, so the artifact holds PTX, which "
+                        "the driver compiles each time the artifact is loaded: "
+                        "install the CUDA toolkit or the Python wheel "
+                        "nvidia-cuda-nvcc, or write ptxas=PATH, or ptxas=none";
   return found;
 }
 
@@ -168,7 +168,7 @@ tp::codegen::createCudaCode(Operation *op, const CodeOptions &options,
     if (fp8 && chip->version < kFirstFp8Chip)
       return op->emitError()
              << prefix(ErrorCode::ChipWithoutFp8) << name
-             << " does not multiply 8-bit floats: name chips from sm_"
+             << " cannot multiply 8-bit floats: name chips from sm_"
              << kFirstFp8Chip << " on, or compile without fp8=true";
     if (llvm::none_of(chips,
                       [&](const GpuChip &other) { return other.name == name; }))

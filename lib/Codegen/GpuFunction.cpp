@@ -51,10 +51,11 @@ FailureOr<KernelLaunch> tp::codegen::getLaunch(Operation *op, int64_t items,
   launch.threads = threads;
   if (launch.blocks <= INT32_MAX)
     return launch;
-  return op->emitError() << prefix(ErrorCode::KernelTooLarge) << "needs "
-                         << launch.blocks << " blocks of " << threads
-                         << " threads; a launch has at most " << INT32_MAX
-                         << " blocks";
+  return op->emitError() << prefix(ErrorCode::KernelTooLarge)
+                         << "this kernel needs " << launch.blocks
+                         << " blocks of " << threads
+                         << " threads, but a launch may have at most "
+                         << INT32_MAX << " blocks";
 }
 
 Value tp::codegen::getGlobalThread(OpBuilder &builder, Location loc,

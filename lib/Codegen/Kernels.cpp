@@ -82,7 +82,7 @@ void tp::codegen::registerKernelModels(DialectRegistry &registry) {
 
 static LogicalResult emitNoKernel(Operation *op, StringRef target) {
   return op->emitError() << prefix(ErrorCode::NoKernel) << op->getName()
-                         << " has no kernel on a " << target;
+                         << " is not supported on a " << target;
 }
 
 FailureOr<func::FuncOp> tp::codegen::emitCpuKernel(OpBuilder &builder,

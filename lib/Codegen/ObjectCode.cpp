@@ -130,7 +130,7 @@ static FailureOr<std::string> link(ModuleOp module, StringRef object) {
   if (!linker)
     linker = llvm::sys::findProgramByName("ld.lld");
   if (!linker)
-    return fail("there is no ld.lld-22 on the PATH");
+    return fail("ld.lld-22 is not on the PATH; install it");
   StringRef arguments[] = {
       *linker,    "-shared", "--build-id=none", "-soname=tp-kernels",
       objectPath, "-o",      libraryPath};
@@ -183,6 +183,6 @@ FailureOr<std::string> tp::codegen::compileKernels(ModuleOp module,
   FailureOr<std::string> object =
       generateCode(*code, *machine, llvm::CodeGenFileType::ObjectFile);
   if (failed(object))
-    return fail("the target writes no object files");
+    return fail("LLVM cannot write object files for this target");
   return link(module, *object);
 }

@@ -81,9 +81,9 @@ static std::optional<GpuChip> parseChip(StringRef name) {
 FailureOr<GpuChip> tp::codegen::getGpuChip(Operation *op, StringRef name) {
   if (std::optional<GpuChip> chip = parseChip(name))
     return *chip;
-  return op->emitError() << prefix(ErrorCode::UnknownChip)
-                         << "there is no chip '" << name
-                         << "' to compile for: write sm_80 or a later one";
+  return op->emitError()
+         << prefix(ErrorCode::UnknownChip) << "the GPU '" << name
+         << "' is not supported: write chips=sm_80 or a later one";
 }
 
 /// Rejects functions that are neither instructions nor polynomials: they would
@@ -235,6 +235,6 @@ tp::codegen::compilePtx(ArrayRef<Kernel> kernels, ArrayRef<GpuChip> chips) {
   };
   if (failed(failableParallelForEachN(first->getContext(), 0, chips.size(),
                                       compileFor)))
-    return failAt(first, "the target writes no assembly");
+    return failAt(first, "LLVM cannot write assembly for this target");
   return result;
 }

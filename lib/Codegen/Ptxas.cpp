@@ -130,7 +130,7 @@ Expected<std::string> tp::codegen::assemble(StringRef ptxas, StringRef ptx,
         std::pair(&messages, "txt")})
     if (std::error_code error =
             llvm::sys::fs::createTemporaryFile("tp-kernels", suffix, *path))
-      return makeError("no temporary file: " + error.message());
+      return makeError("cannot create a temporary file: " + error.message());
   llvm::FileRemover removeSource(source), removeBinary(binary),
       removeMessages(messages);
   {

@@ -19,10 +19,11 @@ using namespace tp::codegen;
 static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
                                           Operation *op, SourceAttr source) {
   auto fail = [&] {
-    return op->emitError() << prefix(ErrorCode::BadSource) << "the part of '"
+    return op->emitError() << prefix(ErrorCode::BadSource) << "this part of '"
                            << source.getTensor().getValue()
-                           << "' that a weight is cannot be sliced from a view "
-                              "of it";
+                           << "' cannot be stored: a weight must be a slice "
+                              "along the dimensions of a view of the stored "
+                              "tensor; cut it where the view cuts";
   };
   auto toSpan = [](ArrayRef<int64_t> list) {
     return absl::MakeConstSpan(list.data(), list.size());

@@ -20,7 +20,8 @@ void tp::codegen::registerTargetDialects(DialectRegistry &registry) {
 
 static InFlightDiagnostic refuseGpuOption(Operation *op, StringRef option) {
   return op->emitError() << prefix(ErrorCode::GpuOption) << option
-                         << " is for GPUs, and target=" << tprt::kCpuTarget
+                         << " is only for GPUs, but the target is "
+                         << tprt::kCpuTarget
                          << ": write target=" << tprt::kCudaTarget
                          << ", or leave it out";
 }

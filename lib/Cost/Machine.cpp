@@ -52,7 +52,7 @@ llvm::Expected<Machine> tp::cost::getMachine(llvm::StringRef name) {
   if (std::error_code error =
           llvm::sys::fs::access(name, llvm::sys::fs::AccessMode::Exist))
     return createError(getFileError(error, ErrorCode::UnknownMachine),
-                       "machine '" + name + "' is neither " +
+                       "machine '" + name + "' is neither one of " +
                            llvm::join(getMachineNames(), ", ") +
                            " nor a file that can be read: " + error.message());
   return readMachineFile(name);

@@ -39,13 +39,13 @@ public:
   llvm::Expected<Machine> read() {
     const llvm::json::Object *root = json.getRoot().getAsObject();
     if (!root)
-      return fail({}, "the file is not one JSON object");
+      return fail({}, "expects one JSON object in the file");
 
     Machine machine;
     machine.name = path.str();
     if (const llvm::json::Value *name = root->get("name")) {
       if (!name->getAsString() || name->getAsString()->empty())
-        return fail({"name"}, "\"name\" is a string that is not empty");
+        return fail({"name"}, "\"name\" must be a string that is not empty");
       machine.name = name->getAsString()->str();
     }
     if (llvm::Error error =
@@ -86,14 +86,14 @@ private:
   llvm::Error readHost(const llvm::json::Value &value, Machine &machine) {
     const llvm::json::Object *host = value.getAsObject();
     if (!host)
-      return fail({"host"}, "\"host\" is {\"devices\": .., \"link\": ..}");
+      return fail({"host"}, "\"host\" must be {\"devices\": .., \"link\": ..}");
     double devices = 0;
     if (llvm::Error error = readNumbers(*host, {"host"}, {"link"},
                                         {{"devices", true, &devices}}))
       return error;
     if (devices != std::floor(devices) || devices > kMaxDevices)
       return fail({"host", "devices"},
-                  "\"devices\" is a whole number of at most " +
+                  "\"devices\" must be a whole number of at most " +
                       llvm::Twine(kMaxDevices));
     machine.hostDevices = static_cast<int64_t>(devices);
     return readLink(*host, {"host"}, machine.hostLink);
@@ -118,7 +118,8 @@ private:
       }
       std::optional<double> number = value->getAsNumber();
       if (!number || !std::isfinite(*number) || *number <= 0)
-        return failAt(key.name, "\"" + key.name + "\" is a positive number");
+        return failAt(key.name,
+                      "\"" + key.name + "\" must be a positive number");
       *key.target = *number;
     }
     // Sorted, so that the message does not depend on a hash.
@@ -129,7 +130,7 @@ private:
     for (llvm::StringRef name : names)
       if (!llvm::is_contained(others, name) &&
           llvm::none_of(keys, [&](const Key &key) { return key.name == name; }))
-        return failAt(name, "\"" + name + "\" is no key of a machine");
+        return failAt(name, "\"" + name + "\" is not a key of a machine file");
     return llvm::Error::success();
   }
 

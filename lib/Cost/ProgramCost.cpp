@@ -102,8 +102,9 @@ Trips tp::cost::getTrips(Operation *op) {
     std::optional<int64_t> count = flow.getTripCount();
     trips.times *= count.value_or(1);
     if (!count)
-      trips.note =
-          ("in a " + name + ", whose turns are not known: counted once").str();
+      trips.note = ("in a " + name +
+                    " with an unknown number of iterations: counted once")
+                       .str();
     else if (flow.getBranchIndex() && trips.note.empty())
       trips.note =
           ("in a branch of " + name + ": counted as if always taken").str();
@@ -470,7 +471,7 @@ tp::cost::readSizeOption(ModuleOp module, StringRef name, StringRef option) {
   if (!bytes)
     return module.emitError()
            << prefix(ErrorCode::BadMemoryOption) << name << "=" << option
-           << " is no size: write " << name << "=72GiB";
+           << " is not a size: write " << name << "=72GiB";
   return bytes;
 }
 

@@ -27,7 +27,8 @@ static std::optional<std::string> set(ImportOptions &options, StringRef key,
       }
       known += (known.empty() ? "" : " or ") + name.str();
     }
-    return "`" + key.str() + "` is " + known + ", not `" + value.str() + "`";
+    return "`" + key.str() + "` must be " + known + ", not `" + value.str() +
+           "`";
   };
   auto size = [&](auto &target) -> std::optional<std::string> {
     int64_t number;
@@ -36,7 +37,7 @@ static std::optional<std::string> set(ImportOptions &options, StringRef key,
       target = number;
       return std::nullopt;
     }
-    return "`" + key.str() + "` is a number from 1 to " +
+    return "`" + key.str() + "` must be a number from 1 to " +
            std::to_string(ImportOptions::kMaxSize) + ", not `" + value.str() +
            "`";
   };
@@ -67,8 +68,8 @@ static std::optional<std::string> set(ImportOptions &options, StringRef key,
     return size(options.sequence);
   if (key == "cache")
     return size(options.cache);
-  return "there is no option `" + key.str() +
-         "`; known are phase, batch, sequence, cache, dtype and logits";
+  return "unknown option `" + key.str() +
+         "`; known options are phase, batch, sequence, cache, dtype and logits";
 }
 
 FailureOr<ImportOptions> ImportOptions::parse(StringRef text,
@@ -87,8 +88,8 @@ FailureOr<ImportOptions> ImportOptions::parse(StringRef text,
     auto [key, value] = word.split('=');
     if (!word.contains('='))
       return fail(begin) << "`" << word
-                         << "` is not of the form key=value, separated by "
-                            "blanks";
+                         << "` cannot be read: expects options of the form "
+                            "key=value, separated by blanks";
     if (llvm::is_contained(seen, key))
       return fail(begin) << "`" << key << "` is given twice";
     seen.push_back(key);
@@ -100,13 +101,12 @@ FailureOr<ImportOptions> ImportOptions::parse(StringRef text,
     return fail(0) << "`sequence` contradicts `phase=decode`, which takes one "
                       "token at a time; leave it out";
   if (options.phase == Phase::Generate && options.logits == Logits::All)
-    return fail(0) << "`logits=all` contradicts `phase=generate`, which gives "
-                      "those of the last token; leave it out";
+    return fail(0) << "`logits=all` contradicts `phase=generate`, which "
+                      "returns only the logits of the last token; leave it out";
   if (options.phase == Phase::Train && (options.cache || options.logits))
-    return fail(0)
-           << "`" << (options.cache ? "cache" : "logits")
-           << "` contradicts `phase=train`, which gives the loss of all "
-              "tokens; leave it out";
+    return fail(0) << "`" << (options.cache ? "cache" : "logits")
+                   << "` contradicts `phase=train`, which returns the loss "
+                      "over all tokens; leave it out";
   return options;
 }
 
@@ -118,7 +118,7 @@ OwningOpRef<ModuleOp> tp::importModel(StringRef source,
     return importHuggingFace(context, place, options);
   emitError(FileLineColLoc::get(context, "import", 1, 1))
       << prefix(ErrorCode::BadImportSource) << "`" << source
-      << "` names no model: write hf:DIR for a folder with a Hugging Face "
-         "config.json";
+      << "` does not name a model: write hf:DIR for a folder with a Hugging "
+         "Face config.json";
   return {};
 }

@@ -55,7 +55,8 @@ tp::openProgramFile(StringRef path) {
       !fs::is_directory(status))
     return createError(ErrorCode::UnreadableProgram,
                        "'" + path +
-                           "' is a pipe or a device: write - and pipe it in");
+                           "' is a pipe or a device, which cannot be read by "
+                           "name: write - as the file and pipe the program in");
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
   if (!buffer)
     return createError(

@@ -36,10 +36,10 @@ LogicalResult LockstepMachine::checkMeeting(Operation *op,
                << prefix(ErrorCode::DivergentDevices) << "device "
                << world.mesh->getDevice(world.isHere(device) ? device
                                                              : group.front())
-               << " waits for device "
+               << " waits forever for device "
                << world.mesh->getDevice(world.isHere(device) ? group.front()
                                                              : device)
-               << ", which has taken another way";
+               << ", which took another branch or left the loop";
   return success();
 }
 
@@ -59,9 +59,10 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
   if (isa<ReshardOp>(op) && world.kind != World::Local)
     return only(operand());
   if (isa<ReshardOp>(op))
-    return op->emitError() << prefix(ErrorCode::NotEvaluable)
-                           << "a reshard of local values has no meaning yet: "
-                              "collectives must take its place";
+    return op->emitError()
+           << prefix(ErrorCode::NotEvaluable)
+           << "a reshard of local values cannot be interpreted: run "
+              "tp-plan-collectives, which replaces it by collectives";
   if (auto manual = dyn_cast<ManualOp>(op))
     return runManual(manual, frame);
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
@@ -72,8 +73,8 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
   auto named = op->getAttrOfType<FlatSymbolRefAttr>("mesh");
   if (named && named.getValue() != mesh.name)
     return op->emitError() << prefix(ErrorCode::UnknownMesh)
-                           << "this runs on mesh @" << mesh.name << ", not on "
-                           << named;
+                           << "the program runs on mesh @" << mesh.name
+                           << ", but the op names " << named;
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
     return only(distributor.axisIndex(
         mesh, resolveAxes(index.getAxes().getAxes(), mesh),
@@ -108,7 +109,8 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
         evaluator.makeElement(mask.getValue(), type.getElementType())));
   }
   return op->emitError() << prefix(ErrorCode::NotEvaluable) << "'"
-                         << op->getName() << "' is not an op that runs";
+                         << op->getName()
+                         << "' cannot be interpreted at this place";
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,7 +193,7 @@ static LogicalResult checkManualType(ManualOp op, Type type,
     return success();
   return op.emitError()
          << prefix(ErrorCode::BadLocalType) << type
-         << " does not have the sharding that the manual axes ask for: "
+         << " does not have the sharding that the manual axes require: "
          << layout.sharding.str(*layout.mesh);
 }
 
@@ -239,7 +241,7 @@ FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
     if (auto *reason = std::get_if<std::string>(&whole))
       return op.emitError()
              << prefix(ErrorCode::DevicesDisagree) << "result #" << result
-             << ": " << *reason << ", by the region's out sharding "
+             << ": " << *reason << ", because the region's out sharding is "
              << op.getOutShardings()[result]
              << "; cut the result along the axes on which devices differ, or "
                 "sum or gather it inside the region";

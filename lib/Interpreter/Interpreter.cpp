@@ -23,8 +23,9 @@ LogicalResult tp::interp::checkSize(Operation *op, Type type, int64_t devices,
                                     const InterpreterOptions &options) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !isSupportedTensor(tensor))
-    return op->emitError() << prefix(ErrorCode::NotEvaluable) << type
-                           << " is not a type that tensor code computes with";
+    return op->emitError()
+           << prefix(ErrorCode::NotEvaluable) << type
+           << " is not supported: expects a tensor of floats or integers";
   if (getVolume(tensor.getShape()) * devices > double(options.maxElements))
     return op->emitError() << prefix(ErrorCode::TooLarge) << tensor << " on "
                            << devices
@@ -46,7 +47,7 @@ LockstepMachine::runBlock(mlir::Block &block, ArrayRef<DeviceValues> arguments,
   if (!terminator->hasTrait<OpTrait::ReturnLike>())
     return terminator->emitError()
            << prefix(ErrorCode::NotEvaluable) << "'" << terminator->getName()
-           << "' does not end a block of tensor code";
+           << "' cannot end a block here: expects a return or a yield";
   return frame.lookup(terminator->getOperands());
 }
 
@@ -85,8 +86,8 @@ LockstepMachine::Results LockstepMachine::dispatch(Operation *op,
     return evaluateDecomposed(op, frame);
   return op->emitError() << prefix(ErrorCode::NotEvaluable) << "'"
                          << op->getName()
-                         << "' says neither how it is evaluated nor how it "
-                            "decomposes";
+                         << "' cannot be interpreted: it implements neither "
+                            "EvaluateOpInterface nor DecomposeOpInterface";
 }
 
 LogicalResult LockstepMachine::checkDevices(Operation *op, int64_t devices) {
@@ -268,10 +269,11 @@ LockstepMachine::Results LockstepMachine::runCall(func::CallOp op,
   if (program->isLocal() &&
       (!frame.world.isLocal() ||
        program->getMesh()->name != frame.world.mesh->name))
-    return op.emitError() << prefix(ErrorCode::BadLocalType)
-                          << "calls a function of local values of mesh @"
-                          << program->getMesh()->name
-                          << " from one that is not";
+    return op.emitError()
+           << prefix(ErrorCode::BadLocalType)
+           << "calls a function of local types on mesh @"
+           << program->getMesh()->name
+           << " from a function that does not have local types on this mesh";
   ++depth;
   auto results = runFunction(callee, frame.lookup(op.getOperands()),
                              frame.world, frame.observed);
@@ -321,7 +323,7 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
   if (arguments.size() != function.getNumArguments())
     return emitError(function.getLoc())
            << prefix(ErrorCode::InterfaceMismatch) << "takes "
-           << function.getNumArguments() << " arguments, given "
+           << function.getNumArguments() << " arguments, got "
            << arguments.size();
   SmallVector<DeviceValues> values;
   for (auto [index, argument] : llvm::enumerate(arguments)) {
@@ -331,7 +333,7 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
         argument->getType().getElementType() != whole.getElementType())
       return emitError(function.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "argument #" << index
-             << " is " << whole << ", given " << argument->getType();
+             << " is " << whole << ", got " << argument->getType();
     if (failed(checkSize(function, type, world.devices, options)))
       return failure();
     if (!program.isLocal()) {

@@ -24,12 +24,15 @@ FailureOr<Program> Program::analyze(func::FuncOp function) {
       if (!isSupportedTensor(type))
         return emitError(function.getLoc())
                << prefix(ErrorCode::NotEvaluable) << what << " #" << index
-               << " is " << type << ", not a tensor to compute with";
+               << " is " << type
+               << ", which is not supported: expects a tensor of floats or "
+                  "integers";
       if (isLocal && !getLocal(type))
         return emitError(function.getLoc())
                << prefix(ErrorCode::BadLocalType) << what << " #" << index
                << " is " << type
-               << ", without #spmd.local, in a function of local values";
+               << ", without #spmd.local, but other types of the function have "
+                  "it";
     }
     return success();
   };

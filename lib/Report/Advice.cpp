@@ -39,7 +39,7 @@ public:
       break;
     case CollectiveKind::CollectivePermute:
       os << "write the axes in one order on both sides: " << name()
-         << " is made as " << in() << " and wanted as " << out();
+         << " is made as " << in() << " and needed as " << out();
       break;
     case CollectiveKind::ReduceScatter: // sums and shards: nothing is cheaper
     case CollectiveKind::AllSlice:
@@ -79,7 +79,8 @@ private:
     if (auto arg = dyn_cast<BlockArgument>(getSource());
         arg && isa<FunctionOpInterface>(arg.getOwner()->getParentOp())) {
       os << "annotate " << name() << " as " << out()
-         << ": no gather at every call, for the memory of the whole";
+         << ": this saves the gather in every call, but takes the memory of "
+            "the whole tensor";
     } else if (auto function = getReturning(user)) {
       adviseResult(function, use->getOperandNumber());
     } else {

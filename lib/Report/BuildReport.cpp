@@ -112,20 +112,20 @@ private:
       if (isUnknown(arg))
         return missing(arg.getLoc())
                << getName(arg)
-               << " has no sharding: a report needs a module that "
-                  "tp-plan-collectives has run on: give --tp-shard, too";
+               << " has no sharding: expects a module after "
+                  "tp-plan-collectives; give --tp-shard, too";
     auto result = function->walk([&](Operation *op) {
       if (isa<ReshardOp>(op)) {
-        missing(op->getLoc()) << "a reshard has no cost before it is planned: "
-                                 "run tp-plan-collectives first";
+        missing(op->getLoc())
+            << "the program still contains a reshard, whose cost is not known "
+               "before it is planned: run tp-plan-collectives first";
         return WalkResult::interrupt();
       }
       for (Value value : op->getResults())
         if (isUnknown(value)) {
-          missing(op->getLoc())
-              << getName(value)
-              << " has no sharding: a report needs a module that "
-                 "tp-plan-collectives has run on: give --tp-shard, too";
+          missing(op->getLoc()) << getName(value)
+                                << " has no sharding: expects a module after "
+                                   "tp-plan-collectives; give --tp-shard, too";
           return WalkResult::interrupt();
         }
       return WalkResult::advance();

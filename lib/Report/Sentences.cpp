@@ -55,13 +55,14 @@ static std::string describeKind(ReasonAttr reason) {
            ::formatAxes(reason.getAxes()) + " was contracted, and " + user +
            " needs the " + stringify(reason.getReduce()).str();
   case ReasonKind::Gathered:
-    return "outer dimension: " + user + " needs whole what is cut along " +
+    return "outer dimension: " + user +
+           " needs a dimension whole that is cut along " +
            ::formatAxes(reason.getAxes());
   case ReasonKind::Moved:
-    return "mismatch: " + user + " wants the same pieces on other devices";
+    return "mismatch: " + user + " needs the same blocks on other devices";
   case ReasonKind::Exchanged:
     return "exchange: " + user +
-           " needs what lies on other devices along a dimension that is cut";
+           " needs elements from other devices along a dimension that is cut";
   case ReasonKind::Written:
     return "";
   }
@@ -74,7 +75,8 @@ static std::string describeReason(ReasonAttr reason, ShardingTable &table) {
     return text;
   if (!text.empty())
     text += "; ";
-  return text + "the whole tensor is gathered, as no cheaper way leads from " +
+  return text +
+         "the whole tensor is gathered, because no cheaper way exists from " +
          formatSharding(reason.getFrom(), table) + " to " +
          formatSharding(reason.getTo(), table);
 }
@@ -135,29 +137,30 @@ static std::string describeRule(LossRule rule, AxisRefAttr winner) {
   case LossRule::MoreSharded:
     return who + " was preferred: it cuts more";
   case LossRule::OperandOrder:
-    return who + " was preferred: it came from an earlier operand, all else "
-                 "being equal";
+    return who + " was preferred: it came from an earlier operand, with equal "
+                 "costs otherwise";
   case LossRule::Priority:
     return who + " came in an earlier step";
   case LossRule::DimTaken:
     return who + " cuts the dimension already";
   case LossRule::AxisInUse:
-    return who + " is in use on this value already";
+    return who + " already cuts this value";
   case LossRule::SourcesDisagree:
-    return "the op's other tensors want different axes here";
+    return "the op's other tensors use different axes here";
   case LossRule::Closed:
     return "the dimension is closed: its annotation has no `?`, or the plan "
            "that a model brings along does not name it";
   case LossRule::Replicated:
     return "the value is annotated replicated along the axis";
   case LossRule::NotDivisible:
-    return "the size does not divide, and the dimension is several in one";
+    return "the axis does not divide the size of the dimension, which combines "
+           "several dimensions";
   case LossRule::Overflow:
-    return "the dimension has axes already that do not divide its size";
+    return "the axes that already cut the dimension do not divide its size";
   case LossRule::Strided:
     return "the blocks would not be contiguous";
   case LossRule::Barrier:
-    return "the op does not let shardings through this way";
+    return "the op does not propagate shardings in this direction";
   }
   llvm_unreachable("covered switch");
 }
@@ -195,7 +198,7 @@ std::string tp::describePrice(PriceKind kind) {
   case PriceKind::Weights:
     return "compute has no time without a machine";
   case PriceKind::Exchanges:
-    return "ops that send by themselves are not written out yet";
+    return "the communication inside of ops is not counted yet";
   case PriceKind::Manual:
     return "manual regions, which are not planned";
   case PriceKind::Steps:
@@ -207,7 +210,7 @@ std::string tp::describePrice(PriceKind kind) {
   case PriceKind::Other:
     return "passes that keep no record";
   case PriceKind::Compiled:
-    return "what the compiled program allocates in place of that";
+    return "the memory that the compiled program allocates instead";
   }
   llvm_unreachable("covered switch");
 }

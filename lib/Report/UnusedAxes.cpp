@@ -85,18 +85,19 @@ unsigned tp::reportUnusedAxes(ModuleOp module, DiagnosticSeverity severity) {
       return module.getContext()->getDiagEngine().emit(getPlace(op), severity);
     };
     if (numAxes > 0 && idle.size() == numAxes) {
-      report() << prefix(ErrorCode::NothingCut) << "nothing is cut along mesh @"
-               << mesh.name << ", so each of its " << mesh.getNumDevices()
+      report() << prefix(ErrorCode::NothingCut)
+               << "no tensor is cut along mesh @" << mesh.name
+               << ", so each of its " << mesh.getNumDevices()
                << " devices computes the whole program: annotate an argument "
                   "with spmd.sharding, or give plan=";
       continue;
     }
     for (const Axis *axis : idle)
-      report() << prefix(ErrorCode::UnusedAxis) << "nothing is cut along \""
+      report() << prefix(ErrorCode::UnusedAxis) << "no tensor is cut along \""
                << axis->name << "\" of mesh @" << mesh.name << ", so the "
                << axis->size
-               << " devices along it compute alike: cut a tensor along it, or "
-                  "leave the axis out";
+               << " devices along it all compute the same: cut a tensor along "
+                  "it, or leave the axis out";
   }
   return count;
 }

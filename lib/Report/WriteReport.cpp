@@ -18,8 +18,8 @@ llvm::Error tp::writeReport(const Report &report, llvm::StringRef path) {
   else
     return createError(ErrorCode::UnknownFileKind,
                        "'" + path +
-                           "' ends in neither .json nor .html, so it is not "
-                           "known what to write");
+                           "' ends neither in .json nor in .html: name a file "
+                           "of one of these kinds");
   if (path != "-")
     return writeFile(path, text);
   llvm::outs() << text;

@@ -72,7 +72,7 @@ JsonFile::Scan JsonFile::scan(StringRef text) {
         level->expectsKey = false;
         if (!addMember(key) && !result.duplicate)
           result.duplicate =
-              Error{here, "the key \"" + key + "\" stands twice"};
+              Error{here, "the key \"" + key + "\" is given twice"};
         if (levels.size() == 1)
           keys.push_back(key);
       }
@@ -131,7 +131,9 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::parse(StringRef text) {
   if (llvm::any_of(text, [](char c) {
         return (uint8_t(c) < ' ' && !isSpace(c)) || c == '\x7f';
       }))
-    return Error{{0, 0}, "not JSON: has control characters, so it is no text"};
+    return Error{
+        {0, 0},
+        "not JSON: the file has control characters, so it is not a text"};
   size_t bad;
   if (!json::isUTF8(text, &bad))
     return Error{{0, 0},
@@ -161,7 +163,7 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
     return Error{{},
                  "has " + std::to_string(status.getSize()) +
                      " bytes; at most " + std::to_string(maxBytes) +
-                     " are read"};
+                     " are supported"};
   ErrorOr<std::unique_ptr<MemoryBuffer>> buffer = MemoryBuffer::getFile(path);
   if (!buffer)
     return Error{{},

@@ -145,11 +145,15 @@ FactorType CudaTarget::getFactorType(Type element,
   if (!fp8)
     return {wide, ""};
   if (!isa<Float8E4M3FNType>(element))
-    return {wide, "cuBLASLt multiplies f8E4M3FN alone by itself"};
+    return {
+        wide,
+        "cuBLASLt supports 8-bit floats only if both operands are f8E4M3FN"};
   if (size.n % kPieceBytes != 0 || size.k % kPieceBytes != 0)
-    return {wide, llvm::formatv("cuBLASLt multiplies m x k and k x n where k "
-                                "and n are multiples of {0}, not {1} and {2}",
-                                kPieceBytes, size.k, size.n)};
+    return {wide,
+            llvm::formatv(
+                "cuBLASLt multiplies m x k by k x n matrices of 8-bit floats "
+                "only if k and n are multiples of {0}, got {1} and {2}",
+                kPieceBytes, size.k, size.n)};
   return {element, ""};
 }
 
@@ -322,7 +326,7 @@ FailureOr<const Target *> tp::codegen::getTarget(Operation *op, StringRef name,
                            << ": write target=" << tprt::kCudaTarget
                            << ", or leave out fp8=true";
   return op->emitError() << prefix(ErrorCode::UnknownTarget)
-                         << "there is no target '" << name
+                         << "unknown target '" << name
                          << "': write target=" << tprt::kCpuTarget
                          << " or target=" << tprt::kCudaTarget;
 }

@@ -306,8 +306,8 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
     products.push_back(std::move(product));
   }
   if (products.empty())
-    return "the products sum over the gathered dimension, or both of their "
-           "operands have it";
+    return "the products sum over the gathered dimension, or both operands of "
+           "a product have it";
   for (Operation *user : gather->getUsers()) {
     Operation *own = block.findAncestorOpInBlock(*user);
     if (own && own->isBeforeInBlock(first))

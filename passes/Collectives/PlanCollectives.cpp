@@ -84,8 +84,8 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     const TensorSharding *from = table.lookup(op.getInput());
     if (!from)
       return op.emitError() << prefix(ErrorCode::MissingSharding)
-                            << "the input has no sharding, so it is not known "
-                               "what to send: run tp-partition first";
+                            << "the input has no sharding, so the collectives "
+                               "cannot be planned: run tp-partition first";
     const TensorSharding &to = table.resolve(op.getSharding(), type.getRank());
     const ReshardPlan &plan =
         planner.plan(*from, to, type.getShape(), getElementBytes(type));

@@ -52,7 +52,8 @@ struct Differentiate : tp::impl::DifferentiatePassBase<Differentiate> {
       if (!pattern)
         return module.emitError()
                << prefix(ErrorCode::NotTrainable) << "train=" << text
-               << " is no pattern: " << llvm::toString(pattern.takeError());
+               << " is not a valid pattern: "
+               << llvm::toString(pattern.takeError());
       patterns.push_back(std::move(*pattern));
     }
     func::FuncOp function = findEntry(module, entry);

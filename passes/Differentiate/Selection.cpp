@@ -25,13 +25,12 @@ func::FuncOp tp::findEntry(ModuleOp module, StringRef name) {
   InFlightDiagnostic error = module.emitError();
   error << prefix(ErrorCode::UnknownEntry);
   if (!name.empty())
-    error << "there is no function '" << name
-          << "' that can be called from outside";
+    error << "the module has no public function '" << name << "'";
   else if (entries.empty())
-    error << "there is no function that can be called from outside";
+    error << "the module has no public function";
   else
-    error << "there are several functions, " << llvm::join(names, ", ")
-          << ": write entry=NAME";
+    error << "the module has several public functions, "
+          << llvm::join(names, ", ") << ": name one by entry=NAME";
   return {};
 }
 
@@ -49,7 +48,7 @@ FailureOr<unsigned> tp::findResult(func::FuncOp function, StringRef name,
   }
   return function.emitError()
          << prefix(ErrorCode::BadLoss) << option << "=" << name << ": @"
-         << function.getName() << " has no such result: write one of "
+         << function.getName() << " has no result of this name: write one of "
          << llvm::join(names, ", ");
 }
 
@@ -64,8 +63,8 @@ FailureOr<unsigned> tp::findLoss(func::FuncOp function, StringRef name) {
   return function.emitError()
          << prefix(ErrorCode::BadLoss) << "loss=" << name << " is of type "
          << function.getResultTypes()[*loss]
-         << ": a loss is a scalar of f32 or f64; take its mean or sum, and "
-            "convert it";
+         << ", but a loss must be a scalar of f32 or f64; take its mean or "
+            "sum, and convert it";
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,10 +118,11 @@ LogicalResult tp::emitNoParameter(func::FuncOp function) {
   InFlightDiagnostic error = function.emitError();
   error << prefix(ErrorCode::NotTrainable) << "no argument of @"
         << function.getName()
-        << " is a parameter of a floating-point type: write their names in "
-           "train=, or give them tp.role = \"parameter\"";
+        << " is a floating-point parameter, so there is nothing to train: "
+           "write the names of the arguments to train in train=, or give them "
+           "tp.role = \"parameter\"";
   if (!names.empty())
-    error.attachNote() << "arguments of floats without a role are "
+    error.attachNote() << "floating-point arguments without a role are "
                        << llvm::join(names, ", ");
   return error;
 }

@@ -167,9 +167,9 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
   } else if (rule.word->action != PlanWord::Action::Replicate) {
     return emitError(loc)
            << prefix(ErrorCode::PlanDoesNotFit) << "\""
-           << rule.pattern.getText() << "\" cuts features of " << what
-           << ", which is no projection, embedding or bias; write "
-              "\"replicate\" or a list of axes per dimension";
+           << rule.pattern.getText() << "\" cuts the features of " << what
+           << ", but only the features of a projection, an embedding or a bias "
+              "can be cut; write \"replicate\" or a list of axes per dimension";
   }
   return sharding;
 }
@@ -230,10 +230,10 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
     return emitError(rule.loc)
            << prefix(ErrorCode::PlanDoesNotFit) << "\""
            << rule.pattern.getText() << "\" cuts each part of argument " << name
-           << ", but it has none: it is no stored tensor of that name "
-              "(tp.source) which the program slices into parts "
-              "(tp-split-packed); write \"colwise\", \"rowwise\" or a list "
-              "of axes per dimension";
+           << ", but the argument has no parts: they exist only where "
+              "tp-split-packed has cut a stored tensor of that name "
+              "(tp.source) as the program slices it; write \"colwise\", "
+              "\"rowwise\" or a list of axes per dimension";
   auto sharding = TensorSharding::replicate(type.getRank());
   cut(sharding, dims, argument);
   return sharding;
@@ -383,8 +383,8 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       return success();
     return emitError(module.getLoc())
            << prefix(ErrorCode::UnmatchedPattern)
-           << "the plan knows none of the arguments' names; name them as "
-              "Hugging Face does, in tp.name, or write a plan file";
+           << "no argument has a name that the plan knows; give the arguments "
+              "the names of Hugging Face, in tp.name, or write a plan file";
   }
   SmallVector<StringRef> known(names.begin(), names.end());
   bool isUnmatched = false;
@@ -405,9 +405,9 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       InFlightDiagnostic diagnostic = emitError(rule.loc);
       diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\""
                  << rule.pattern.getText()
-                 << "\" matches no argument, and is no result's name";
+                 << "\" matches neither an argument nor the name of a result";
       if (near.empty())
-        diagnostic.attachNote() << "there are no arguments";
+        diagnostic.attachNote() << "the program has no arguments";
       else
         diagnostic.attachNote() << "near names are " << near;
     } else if (!use.applied) {
@@ -415,8 +415,9 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       emitWarning(rule.loc)
           << prefix(ErrorCode::IdlePlanEntry) << "\"" << rule.pattern.getText()
           << "\" has no effect: "
-          << (use.isFirst ? "what it names has shardings of its own"
-                          : "patterns before it take all its arguments");
+          << (use.isFirst
+                  ? "all arguments that it matches have shardings of their own"
+                  : "patterns before it match all of its arguments");
     }
   }
   if (!idle.empty())
@@ -435,8 +436,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
       return emitError(getOperation().getLoc())
              << prefix(ErrorCode::PlanNeedsMesh) << "the module has "
              << meshes.size()
-             << " meshes, and a plan is for one; write spmd.mesh @mesh "
-                "<[\"data\"=2, \"model\"=4]>";
+             << " meshes, but a plan expects exactly one; write spmd.mesh "
+                "@mesh <[\"data\"=2, \"model\"=4]>";
     return meshes[0];
   }
 
@@ -448,8 +449,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     if (found || (!read.cutsByWords() && axis == "model"))
       return found;
     return complainAboutAxis(at, mesh, axis)
-           << ", along which words of a plan cut; name an axis so, or write "
-              "the axes of each dimension, of"
+           << ", along which the words of a plan cut; give an axis this name, "
+              "or list for each dimension its axes, out of"
            << writeAxes(mesh);
   }
 
@@ -491,8 +492,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     if (words.cutsSequence && count == 0)
       return emitError(getOperation().getLoc())
              << prefix(ErrorCode::IdlePlanWord)
-             << "sp cuts what products sum along the sequence, and no product "
-                "with a weight that megatron cuts has one of two tokens or "
+             << "sp cuts activations along the sequence, but no product with a "
+                "weight that megatron cuts has a sequence of two tokens or "
                 "more: write plan=megatron";
     return success();
   }
@@ -503,7 +504,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
       return complainAboutAxis(at, mesh, words.dataAxis)
              << ", along which ddp, fsdp and zero= cut; write zero=N:AXIS with "
                 "one of"
-             << writeAxes(mesh) << ", or name an axis so";
+             << writeAxes(mesh) << ", or give an axis this name";
     DataParallel data(mesh, *found, words);
     for (func::FuncOp function : getOperation().getOps<func::FuncOp>())
       data.apply(function);

@@ -188,23 +188,25 @@ LogicalResult DataParallel::checkUses(ModuleOp module) const {
     return module.emitError() << prefix(ErrorCode::IdlePlanWord);
   };
   if (words.cutsBatch && !hasBatch)
-    return error() << "ddp cuts the batches of inputs, and no argument of at "
-                      "least one dimension has the role \"input\"";
+    return error()
+           << "ddp cuts the batches of inputs, but no argument of at least one "
+              "dimension has the role \"input\"; give one tp.role = \"input\"";
   if (words.cutsBatch && !hasParameter)
-    return error() << "ddp takes every argument for a batch that has no other "
-                      "role, and none is a parameter: say which are, by "
-                      "tp.role = \"parameter\"";
+    return error() << "ddp treats every argument without another role as a "
+                      "batch, but no argument has the role \"parameter\": give "
+                      "the parameters tp.role = \"parameter\"";
   if (words.zero == ZeroStage::State && !hasState)
-    return error() << "zero=1 cuts what an optimizer keeps, and no argument of "
-                      "at least one dimension has the role "
+    return error() << "zero=1 cuts the state of the optimizer, but no argument "
+                      "of at least one dimension has the role "
                       "\"optimizer_state\": write zero=2 or zero=3, or make a "
                       "step with another optimizer by --tp-train";
   if (words.zero == ZeroStage::Gradients && !hasGradient)
-    return error() << "zero=2 cuts gradients, and no op says that it gives one "
-                      "(tp.gradient), as those of --tp-train do: write zero=1 "
-                      "or zero=3";
+    return error() << "zero=2 cuts gradients, but no op of the program is "
+                      "marked as computing one (tp.gradient), as --tp-train "
+                      "does: write zero=1 or zero=3";
   if (words.zero == ZeroStage::Parameters && !hasParameter)
-    return error() << "zero=3 and fsdp cut parameters, and no argument has the "
-                      "role \"parameter\"";
+    return error()
+           << "zero=3 and fsdp cut parameters, but no argument has the role "
+              "\"parameter\"; give the parameters tp.role = \"parameter\"";
   return success();
 }

@@ -96,7 +96,7 @@ LogicalResult Plan::add(StringRef text, std::optional<PlanWord> word,
       NamePattern::create(loc.getContext(), text);
   if (!pattern)
     return emitError(loc) << prefix(ErrorCode::BadPlanEntry) << "\"" << text
-                          << "\" is no pattern: "
+                          << "\" is not a valid pattern: "
                           << llvm::toString(pattern.takeError());
   rules.push_back(
       {std::move(*pattern), word, SmallVector<AxisList>(axes), isShipped, loc});
@@ -118,9 +118,9 @@ FailureOr<Plan> Plan::read(MLIRContext *context, StringRef path,
   const JsonFile &file = std::get<JsonFile>(parsed);
   const json::Object *entries = file.getRoot().getAsObject();
   if (!entries)
-    return emitError(getLoc({}))
-           << prefix(ErrorCode::UnreadablePlan)
-           << "a plan is one object, {\"layers.*.q_proj\": \"colwise\", ..}";
+    return emitError(getLoc({})) << prefix(ErrorCode::UnreadablePlan)
+                                 << "expects a plan of one object, "
+                                    "{\"layers.*.q_proj\": \"colwise\", ..}";
 
   Plan plan;
   for (StringRef key : file.getKeys()) {
@@ -158,7 +158,7 @@ LogicalResult Plan::addEntry(StringRef pattern, const json::Value &value,
         axes += (axes.empty() ? "" : ", ") + axis.name;
       return emitError(loc)
              << prefix(ErrorCode::BadPlanEntry) << *wrong
-             << " is no axis: write a list of axes per dimension, such as "
+             << " is not an axis: write a list of axes per dimension, such as "
                 "[[\"model\"], []] or [[\"model:(1)2\"], []]; mesh @"
              << mesh.name << " has " << axes;
     }
@@ -169,15 +169,15 @@ LogicalResult Plan::addEntry(StringRef pattern, const json::Value &value,
     return emitError(loc)
            << prefix(ErrorCode::BadPlanEntry) << "\"" << *text
            << "\" asks for activations sharded along the sequence, which the "
-              "sharding of an argument cannot say: write \"replicate\" here, "
-              "and shard the sequence of an input or a result, as in "
+              "sharding of an argument cannot express: write \"replicate\" "
+              "here, and shard the sequence of an input or a result, as in "
               "\"x\": [[], [\"model\"], []]";
   std::optional<PlanWord> word = text ? parseWord(*text) : std::nullopt;
   if (!word)
     return emitError(loc)
            << prefix(ErrorCode::BadPlanEntry)
            << llvm::formatv("{0}", value).str()
-           << " is no word of a plan: write \"colwise\", \"rowwise\", "
+           << " is not a known word of a plan: write \"colwise\", \"rowwise\", "
               "\"replicate\", another word of transformers' plans or a list of "
               "axes per dimension";
   return add(pattern, word, {}, isShipped, loc);

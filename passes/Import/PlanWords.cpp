@@ -44,12 +44,13 @@ static LogicalResult parseZero(PlanWords &words, StringRef text, Location loc) {
                    .Case("3", ZeroStage::Parameters)
                    .Default(std::nullopt);
   if (!known || (axis.empty() && text.contains(':')))
-    return error() << " is no stage: write zero=1 to cut the state of the "
-                      "optimizer along the data axis, zero=2 for gradients, "
-                      "too, zero=3 for parameters, too, and zero=1:AXIS if "
-                      "the axis is not called data";
+    return error() << " is not a stage of ZeRO: write zero=1 to cut the state "
+                      "of the optimizer along the data axis, zero=2 for "
+                      "gradients, too, zero=3 for parameters, too, and "
+                      "zero=1:AXIS if the axis is not called data";
   if (words.zero != ZeroStage::None && *known != words.zero)
-    return error() << " contradicts fsdp, which is ddp and zero=3: write ddp";
+    return error() << " contradicts fsdp, which means ddp and zero=3: write "
+                      "ddp instead of fsdp";
   words.zero = *known;
   if (!axis.empty())
     words.dataAxis = axis.str();
@@ -69,13 +70,14 @@ FailureOr<PlanWords> PlanWords::parse(StringRef plan, StringRef zero,
   } else if (!unknown.empty()) {
     return emitError(loc) << prefix(ErrorCode::BadPlanWords) << "plan=" << plan
                           << ": \"" << unknown.front()
-                          << "\" is no word: write megatron, sp, ddp or fsdp, "
-                             "joined with +, or the path of one file";
+                          << "\" is not a known word: write megatron, sp, ddp "
+                             "or fsdp, joined with +, or the path of one file";
   }
   if (words.cutsSequence && !words.isMegatron)
-    return emitError(loc) << prefix(ErrorCode::BadPlanWords) << "plan=" << plan
-                          << ": sp shards the activations that megatron sums, "
-                             "and needs megatron: write megatron+sp";
+    return emitError(loc)
+           << prefix(ErrorCode::BadPlanWords) << "plan=" << plan
+           << ": sp is only supported together with megatron, because it "
+              "shards the activations that megatron sums: write megatron+sp";
   if (!zero.empty() && failed(parseZero(words, zero, loc)))
     return failure();
   return words;

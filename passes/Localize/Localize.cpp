@@ -253,8 +253,7 @@ private:
         if (unknown)
           return emitError(unknown.getLoc())
                  << prefix(ErrorCode::MissingSharding) << getName(unknown)
-                 << " has no sharding, and none means nothing here: run "
-                    "tp-partition first";
+                 << " has no sharding: run tp-partition first";
       }
     }
     return success();
@@ -263,8 +262,8 @@ private:
   LogicalResult localizeOp(Operation *op) {
     if (isa<ReshardOp, ConstraintOp, BarrierOp, GroupOp>(op))
       return op->emitError() << prefix(ErrorCode::MissingSharding)
-                             << "is not local: run tp-partition and "
-                                "tp-plan-collectives first";
+                             << "is not the program of one device yet: run "
+                                "tp-partition and tp-plan-collectives first";
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(mapping.lookup(operand));

@@ -29,14 +29,14 @@ static AttentionSize sizeOf(AttentionOpInterface op) {
 static std::string findObstacle(AttentionOpInterface op) {
   Type element = op.getQuery().getType().getElementType();
   if (!element.isF32() && !element.isF16() && !element.isBF16())
-    return llvm::formatv("there are none for {0}", element);
+    return llvm::formatv("attention kernels do not support {0}", element);
   AttentionSize size = sizeOf(op);
   int64_t bytes = step::getElementBytes(element);
   for (int64_t features : {size.features, size.valueFeatures})
     if (features * bytes > step::kMaxFeatureBytes ||
         features * bytes % step::kFeatureBytes != 0)
-      return llvm::formatv("{0} features are more than {1} or no multiple of "
-                           "{2}",
+      return llvm::formatv("attention kernels expect at most {1} features, in "
+                           "multiples of {2}, and not {0}",
                            features, step::kMaxFeatureBytes / bytes,
                            step::kFeatureBytes / bytes);
   double scale = op.getScale().convertToDouble();
@@ -45,7 +45,7 @@ static std::string findObstacle(AttentionOpInterface op) {
   double rows = double(size.heads) * size.rows * getAttentionParts(size);
   double features = std::max(size.features, size.valueFeatures);
   if (std::max(rows, double(size.heads) * size.keys * features) > INT32_MAX)
-    return "it has more than 2^31 rows, keys or values";
+    return "attention kernels expect at most 2^31 rows, keys and values";
   return "";
 }
 
@@ -56,7 +56,7 @@ bool tp::hasAttentionKernel(AttentionOpInterface op, const Target &target) {
 void tp::prepareAttention(AttentionOpInterface op, const Target &target) {
   if (!hasAttentionKernel(op, target)) {
     if (target.hasAttention())
-      op->emitRemark() << "no attention kernel computes this: "
+      op->emitRemark() << "this attention runs without an attention kernel: "
                        << findObstacle(op);
     else
       splitCausalAttention(op);

@@ -352,7 +352,8 @@ void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
 void ProgramLowering::lowerShift(ShiftOp op) {
   if (!mesh || op.getMesh() != mesh->name)
     return void(fail(op, ErrorCode::UnknownMesh)
-                << "the program does not run on mesh @" << op.getMesh());
+                << "the collective is on another mesh than the program: @"
+                << op.getMesh());
   AxisList axes = resolveAxes(op.getAxes().getAxes(), *mesh);
   int64_t size = getSize(axes);
   SmallVector<int64_t> permutation;

@@ -360,7 +360,8 @@ void ProgramLowering::ContractionBuilder::run() {
   if (plan.blocker)
     return void(lowering.fail(op, ErrorCode::UnsupportedOp)
                 << "\"" << op.getEquation()
-                << "\" has more batch dimensions than a matmul takes");
+                << "\" has too many batch dimensions for a matmul; reshape the "
+                   "operands to merge some of them");
   makePostsFit();
   emit();
   lowering.views[result] = value;

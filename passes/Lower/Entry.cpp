@@ -19,7 +19,7 @@ static FailureOr<RankedTensorType> checkType(func::FuncOp function, Type type) {
     return tensor;
   return function.emitError()
          << prefix(ErrorCode::UnsupportedType)
-         << "an entry takes and returns tensors, not " << type;
+         << "an entry must take and return tensors, got " << type;
 }
 
 FailureOr<step::ProgramOp> tp::createEntry(OpBuilder &builder,

@@ -43,7 +43,8 @@ static LogicalResult remember(Operation *op, const Mesh *mesh,
     }
     if (!sharding || !mesh)
       return op->emitError() << prefix(ErrorCode::NotLocal) << op->getName()
-                             << " is on a whole tensor: run tp-localize first";
+                             << " computes on a whole tensor instead of one "
+                                "device's part: run tp-localize first";
     LocalInfo info;
     info.sharding =
         std::get<TensorSharding>(sharding.resolve(*mesh, type.getRank()))

@@ -125,7 +125,8 @@ void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
     return;
   if (count > step::kMaxCopyRank) {
     fail(op, ErrorCode::TooManyDims)
-        << "moving " << count << " dimensions that do not merge";
+        << "cannot copy " << count
+        << " dimensions that cannot be merged in one step; reshape the tensor";
     return;
   }
   step::CopyOp::create(builder, loc, getBuffer(source), getBuffer(destination));
@@ -136,7 +137,8 @@ void ProgramLowering::fill(const View &to, TypedAttr value, Operation *op) {
     return fillByRows(to, value);
   if (to.shape.size() > step::kMaxCopyRank)
     fail(op, ErrorCode::TooManyDims)
-        << "filling " << to.shape.size() << " dimensions";
+        << "cannot fill a tensor of " << to.shape.size()
+        << " dimensions in one step; reshape the tensor";
   else
     step::FillOp::create(builder, loc, getBuffer(to), value);
 }
@@ -309,7 +311,8 @@ void ProgramLowering::lowerUnit(const FusionGroups &graph, unsigned index) {
       if ((isa<FloatType>(element) && isNarrowFloat) ||
           (integer && width != 1 && (width < 8 || !llvm::isPowerOf2_32(width))))
         return void(fail(member, ErrorCode::UnsupportedType)
-                    << element << " elements cannot be computed yet");
+                    << element
+                    << " elements are not supported; convert to a wider type");
     }
   if (unit.isRows)
     return lowerRows(graph, index);
@@ -348,7 +351,8 @@ void ProgramLowering::lowerUnit(const FusionGroups &graph, unsigned index) {
   if (auto branch = dyn_cast<CaseOp>(op))
     return lowerCase(branch);
   fail(op, ErrorCode::UnsupportedOp)
-      << op->getName() << " has no lowering to steps";
+      << op->getName()
+      << " cannot be lowered to steps; run the program with the interpreter";
 }
 
 void ProgramLowering::lowerBlock(Block &block) {
@@ -433,8 +437,8 @@ LogicalResult ProgramLowering::verifyValues() {
 
 LogicalResult ProgramLowering::prepare() {
   if (!llvm::hasSingleElement(function.getBody()))
-    return function.emitError()
-           << prefix(ErrorCode::UnsupportedOp) << "a function has one block";
+    return function.emitError() << prefix(ErrorCode::UnsupportedOp)
+                                << "expects a function of one block";
   if (mlir::failed(verifyValues()) || mlir::failed(createProgram()))
     return failure();
   FailureOr<LocalInfos> prepared =

@@ -27,7 +27,7 @@ FailureOr<const Target *> tp::getPlannedTarget(ModuleOp module,
            << prefix(ErrorCode::OtherTarget) << "expects "
            << format(plan.target, plan.fp8)
            << ", which the module is planned for, got " << format(name, fp8)
-           << "; give the target to the first pass alone";
+           << "; give the target only to the first pass";
   if (!isPlanned) {
     plan.target = name;
     plan.fp8 = fp8;

@@ -31,7 +31,7 @@ bool ProgramLowering::isTooDeep(Operation *op) {
   if (depth <= step::kMaxNesting)
     return false;
   fail(op, ErrorCode::UnsupportedOp)
-      << "loops and branches are nested more than " << step::kMaxNesting
+      << "loops and branches must not be nested more than " << step::kMaxNesting
       << " deep";
   return true;
 }
@@ -110,7 +110,8 @@ void ProgramLowering::lowerFor(ForOp op) {
     return;
   if (op.getCount() > std::numeric_limits<int32_t>::max())
     return void(fail(op, ErrorCode::UnsupportedOp)
-                << "a loop makes less than 2^31 turns, not " << op.getCount());
+                << "a loop must have fewer than 2^31 iterations, got "
+                << op.getCount());
   Block &body = op.getBody().front();
   SmallVector<View> places =
       makeCarried(op, op.getInits(), cast<YieldOp>(body.getTerminator()));

@@ -386,7 +386,7 @@ void ProgramLowering::RowsBuilder::emit(Operation *op) {
   Value scalar = createScalarOp(builder, op, operands);
   if (!scalar) {
     lowering.fail(op, ErrorCode::UnsupportedOp)
-        << op->getName() << " of " << element << " has no lowering to steps";
+        << op->getName() << " of " << element << " cannot be lowered to steps";
     scalar = createScalar(builder, loc, 0.0, element);
   }
   finishWith(scalar);

@@ -131,8 +131,10 @@ private:
     FactorType factor = target.getFactorType(element, getProductSize(op));
     bool isProduct = sumsProducts(op);
     if (isProduct && !factor.obstacle.empty())
-      op.emitRemark() << element
-                      << " is not multiplied as such: " << factor.obstacle;
+      op.emitRemark()
+          << element
+          << " is converted to a wider type before it is multiplied: "
+          << factor.obstacle;
     return factor.type;
   }
 

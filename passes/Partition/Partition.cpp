@@ -110,8 +110,8 @@ private:
         continue;
       return op->emitError()
              << prefix(ErrorCode::NoShardingRule) << op->getName()
-             << " has no sharding rule: attach one as an external model of "
-                "ShardingRuleOpInterface, or put the op into an spmd.manual "
+             << " has no sharding rule: implement ShardingRuleOpInterface for "
+                "it by an external model, or put the op into an spmd.manual "
                 "region over all axes";
     }
     return success();

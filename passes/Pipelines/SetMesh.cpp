@@ -36,7 +36,7 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
       auto [name, size] = part.split('=');
       if (name.empty() || size.getAsInteger(10, sizes.emplace_back())) {
         error() << "'" << part << "' in mesh=" << axes
-                << " is no axis: write mesh=data=2,model=4";
+                << " is not an axis with a size: write mesh=data=2,model=4";
         return signalPassFailure();
       }
       names.push_back(StringAttr::get(&getContext(), name));
@@ -49,13 +49,14 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
       return signalPassFailure();
 
     if (meshes.size() > 1) {
-      error() << "the module has several meshes, and mesh= does not say which "
-                 "one it means";
+      error() << "the module has several meshes, so mesh= cannot override one; "
+                 "leave mesh= out, or define one mesh with all the axes";
       return signalPassFailure();
     }
     if (Operation *other = module.lookupSymbol("mesh");
         other && meshes.empty()) {
-      error() << "'" << other->getName() << "' has the name of the new mesh, "
+      error() << "'" << other->getName()
+              << "' already has the name of the new mesh, "
               << "\"mesh\"; import the program first, or rename it";
       return signalPassFailure();
     }

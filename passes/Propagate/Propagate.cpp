@@ -205,9 +205,9 @@ private:
         return addReturn(op);
     }
     op->emitError() << prefix(ErrorCode::NoShardingRule) << op->getName()
-                    << " has no sharding rule: attach one as an external model "
-                       "of ShardingRuleOpInterface, or put the op into an "
-                       "spmd.manual region over all axes";
+                    << " has no sharding rule: implement "
+                       "ShardingRuleOpInterface for it by an external model, "
+                       "or put the op into an spmd.manual region over all axes";
     return failure();
   }
 
@@ -216,9 +216,8 @@ private:
     for (Value operand : op->getOperands()) {
       auto *known = ids.find(operand);
       if (known == ids.end())
-        return op->emitError()
-               << prefix(ErrorCode::NoShardingRule)
-               << "operand is not a ranked tensor that has been seen";
+        return op->emitError() << prefix(ErrorCode::NoShardingRule)
+                               << "expects operands that are ranked tensors";
       operands.push_back(known->second);
     }
     for (Value result : op->getResults()) {
@@ -228,7 +227,7 @@ private:
       std::optional<ValueId> id = addValue(result, annotation);
       if (!id)
         return op->emitError() << prefix(ErrorCode::NoShardingRule)
-                               << "result is not a ranked tensor";
+                               << "expects results that are ranked tensors";
       outputs.push_back(*id);
     }
     Direction allowed = Direction::Both;
@@ -372,14 +371,16 @@ private:
             return emitError(loc)
                    << prefix(ErrorCode::FreeAxisInManual) << "axis \""
                    << table.getMesh().axes[axis.axis].name
-                   << "\" cannot cut a value inside of the manual region over "
-                      "it: there, a tensor is what is left when it has cut";
+                   << "\" is manual in the region around this value: each "
+                      "tensor there is already one device's part along it, so "
+                      "the axis cannot cut the tensor again";
         if (BlockLayout{size, getSize(dim.axes)}.isUneven())
           return emitError(loc)
-                 << prefix(ErrorCode::FreeAxisInManual) << "in a manual region "
-                 << size << " elements cannot be cut in " << getSize(dim.axes)
-                 << ": cuts along its other axes are even; pad the tensor, or "
-                    "leave the dimension whole";
+                 << prefix(ErrorCode::FreeAxisInManual)
+                 << "in a manual region, " << size
+                 << " elements cannot be cut into " << getSize(dim.axes)
+                 << " parts: cuts along axes that are not manual must be even; "
+                    "pad the tensor, or do not cut the dimension";
       }
       return success();
     };

@@ -185,8 +185,8 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
             {function, llvm::to_vector(entries.getAsRange<ExplanationAttr>())});
     if (records.empty()) {
       module.emitError() << prefix(ErrorCode::NothingRecorded)
-                         << "there is no record of a propagation to explain: "
-                            "run tp-propagate with explain=true before this";
+                         << "the module has no record of its propagation: run "
+                            "tp-propagate with explain=true first";
       return signalPassFailure();
     }
     if (!valueName.empty() && failed(checkName(records)))

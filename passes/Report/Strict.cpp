@@ -62,12 +62,15 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
     llvm::raw_string_ostream os(axes);
     printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
     InFlightDiagnostic error = launch.op->emitError();
-    error << prefix(ErrorCode::UnrequestedCollective) << stringify(launch.kind)
-          << ' ' << axes << " of '" << tp::getName(launch.source) << "', "
-          << formatBytes(launch.wireBytes)
-          << " sent by every device, is asked for by no annotation";
+    error
+        << prefix(ErrorCode::UnrequestedCollective) << stringify(launch.kind)
+        << ' ' << axes << " of '" << tp::getName(launch.source) << "', "
+        << formatBytes(launch.wireBytes)
+        << " sent by every device, is not requested by an annotation; write an "
+           "spmd.constraint that requests it, or a sharding that avoids it";
     if (std::string reason = describeWhy(launch.op, table); !reason.empty())
-      error.attachNote() << "it is here because of this: " << reason;
+      error.attachNote() << "the collective is needed because of this: "
+                         << reason;
     if (std::string advice = getAdvice(launch, table); !advice.empty())
       error.attachNote() << advice;
     return error;

@@ -51,17 +51,18 @@ FailureOr<Arguments> Arguments::parse(StringRef text, StringRef what,
   name = name.trim();
   parsed.name = name.str();
   if (!isWord(name) || (name.size() != text.size() && !hasParentheses))
-    return parsed.complain() << "'" << text << "' is not written as a name and "
-                             << "its arguments, name(key=value,key=value)";
+    return parsed.complain()
+           << "'" << text << "' cannot be read: expects a name and "
+           << "its arguments, name(key=value,key=value)";
   for (StringRef argument : splitArguments(rest)) {
     auto [key, value] = argument.split('=');
     key = key.trim();
     if (!isWord(key) || value.trim().empty())
-      return parsed.complain() << "'" << argument << "' is no argument of '"
+      return parsed.complain() << "'" << argument << "' is not an argument of '"
                                << name << "': write key=value";
     if (parsed.has(key))
       return parsed.complain()
-             << "'" << key << "' is there twice: write it once";
+             << "'" << key << "' is given twice: write it once";
     parsed.arguments.emplace_back(key, value.trim());
   }
   return parsed;

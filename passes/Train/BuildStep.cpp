@@ -34,8 +34,8 @@ static LogicalResult keepForEvaluation(func::FuncOp function, bool isStacked) {
   if (Operation *other = module.lookupSymbol(kEvaluate))
     return other->emitError()
            << prefix(ErrorCode::AlreadyTrains) << "@" << kEvaluate
-           << " is the name of the entry that computes the loss without "
-              "training: call this one otherwise";
+           << " is the name of the entry that --tp-train adds, which computes "
+              "the loss without training: give your function another name";
   func::FuncOp copy = function.clone();
   copy.setName(kEvaluate);
   function->getBlock()->getOperations().insertAfter(function->getIterator(),

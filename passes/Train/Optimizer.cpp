@@ -34,7 +34,7 @@ std::unique_ptr<Optimizer> Optimizer::parse(StringRef text, Location loc) {
     return optimizer;
   }
   InFlightDiagnostic error = arguments->complain();
-  error << "there is no optimizer '" << arguments->getName() << "': write ";
+  error << "unknown optimizer '" << arguments->getName() << "': write ";
   llvm::interleave(
       kOptimizers, [&](const OptimizerEntry &entry) { error << entry.name; },
       [&] { error << ", "; });

@@ -17,8 +17,8 @@ static LogicalResult parsePatterns(StringRef text, StringRef option,
       NamePattern::createList(loc.getContext(), text);
   if (!list)
     return emitBadOption(loc)
-           << option << "=" << text << " is no list of "
-           << "patterns of names: " << llvm::toString(list.takeError());
+           << option << "=" << text << " is not a list of "
+           << "name patterns: " << llvm::toString(list.takeError());
   patterns = std::move(*list);
   return success();
 }
@@ -29,21 +29,22 @@ static LogicalResult parseNumbers(Recipe &recipe, const RecipeText &text,
   if (!text.clip.empty()) {
     recipe.clip = parseNumber(text.clip);
     if (!recipe.clip || !kPositive.contains(*recipe.clip))
-      return emitBadOption(loc)
-             << "clip=" << text.clip << " is no norm of the gradients: write a "
-             << "number above 0, clip=1.0";
+      return emitBadOption(loc) << "clip=" << text.clip
+                                << " is not a norm of the gradients: write a "
+                                << "number above 0, as in clip=1.0";
   }
   constexpr int64_t kMostMicroBatches = 1 << 20;
   if (!text.accumulate.empty() &&
       (StringRef(text.accumulate).getAsInteger(10, recipe.accumulate) ||
        recipe.accumulate < 1 || recipe.accumulate > kMostMicroBatches))
     return emitBadOption(loc)
-           << "accumulate=" << text.accumulate << " is no number of "
-           << "micro-batches: write one from 1 to " << kMostMicroBatches;
+           << "accumulate=" << text.accumulate << " is not a number of "
+           << "micro-batches: write a number from 1 to " << kMostMicroBatches;
   recipe.master = text.master == "f32";
   if (!text.master.empty() && !recipe.master)
     return emitBadOption(loc)
-           << "master=" << text.master << ": master weights are in f32, for "
+           << "master=" << text.master
+           << ": master weights can only be in f32, for "
            << "bf16 parameters: write master=f32, or leave it out";
   return success();
 }
@@ -51,11 +52,12 @@ static LogicalResult parseNumbers(Recipe &recipe, const RecipeText &text,
 FailureOr<Recipe> Recipe::parse(const RecipeText &text, Location loc) {
   Recipe recipe;
   if (text.loss.empty())
-    return emitBadOption(loc) << "there is no loss: write loss=NAME, the "
-                                 "tp.name of the result that is to fall";
+    return emitBadOption(loc)
+           << "the loss is missing: write loss=NAME, the tp.name of the result "
+              "that training minimizes";
   if (text.optimizer.empty())
-    return emitBadOption(loc) << "there is no optimizer: write "
-                                 "optimizer=adamw(lr=3e-4), for one";
+    return emitBadOption(loc) << "the optimizer is missing: write it, as in "
+                                 "optimizer=adamw(lr=3e-4)";
   recipe.loss = text.loss;
   recipe.weight = text.weight;
   recipe.optimizer = Optimizer::parse(text.optimizer, loc);
@@ -72,9 +74,9 @@ FailureOr<Recipe> Recipe::parse(const RecipeText &text, Location loc) {
   bool asks = !recipe.decay.empty() || !recipe.noDecay.empty();
   if (asks && !recipe.optimizer->hasWeightDecay())
     return emitBadOption(loc)
-           << "decay= and no_decay= say whose weights decay, but none do: "
-              "write "
-           << recipe.optimizer->getName() << "(weight_decay=0.1), for one";
+           << "decay= and no_decay= choose the parameters that decay, but the "
+              "weight decay is 0: write "
+           << recipe.optimizer->getName() << "(weight_decay=0.1), for example";
   return recipe;
 }
 

@@ -36,7 +36,7 @@ FailureOr<Schedule> Schedule::parse(StringRef text, Location loc) {
   });
   if (kind == getKinds().end()) {
     InFlightDiagnostic error = arguments->complain();
-    error << "there is no schedule '" << arguments->getName() << "': write ";
+    error << "unknown schedule '" << arguments->getName() << "': write ";
     llvm::interleave(
         getKinds(), [&](const Kind &kind) { error << kind.name; },
         [&] { error << " or "; });
@@ -53,8 +53,9 @@ FailureOr<Schedule> Schedule::parse(StringRef text, Location loc) {
     if (!steps || *steps <= schedule.warmup)
       return arguments->complain()
              << "'" << kind->name
-             << "' ends after a number of steps, more than "
-             << "its warmup has: write " << kind->name
+             << "' expects steps=, the number of steps after which it ends, to "
+                "be larger than "
+             << "its warmup: write " << kind->name
              << "(warmup=" << schedule.warmup
              << ",steps=" << schedule.warmup + 1000 << ")";
     schedule.steps = *steps;

@@ -32,8 +32,9 @@ LogicalResult Selection::findResults(func::FuncOp function,
     return function.emitError()
            << prefix(ErrorCode::BadLoss) << "weight=" << recipe.weight
            << " is of type " << function.getResultTypes()[*weight]
-           << ": the weight of a micro-batch is a scalar number beside the "
-              "loss, such as how many labels it is the mean of";
+           << ": the weight of a micro-batch must be a scalar number and "
+              "another result than the loss, such as the number of labels that "
+              "the loss is the mean of";
   return success();
 }
 
@@ -62,11 +63,12 @@ static LogicalResult checkTrained(func::FuncOp function, unsigned argument) {
   if (element && element.isF16())
     return success(); // An error of its own.
   if (!element || !(element.isF64() || element.isF32() || element.isBF16()))
-    return error() << " is of type " << function.getArgument(argument).getType()
-                   << ": parameters are trained in f64, f32 or bf16";
+    return error()
+           << " is of type " << function.getArgument(argument).getType()
+           << ", but only parameters of f64, f32 or bf16 can be trained";
   if (function.getArgAttr(argument, kDonatedAttr))
-    return error() << " is overwritten by a result already (tp.donated): give "
-                      "the program without its update";
+    return error() << " is already overwritten by a result (tp.donated): give "
+                      "a program that does not update it";
   return success();
 }
 
@@ -109,8 +111,9 @@ static LogicalResult refuseHalves(func::FuncOp function) {
   auto isHalf = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
   auto refuse = [](Location loc) -> LogicalResult {
     return emitError(loc) << prefix(ErrorCode::HalfTraining)
-                          << "f16 holds no gradients smaller than 6e-8: train "
-                             "in bf16, with master=f32, or in f32";
+                          << "parameters of f16 cannot be trained, because f16 "
+                             "cannot represent gradients smaller than 6e-8: "
+                             "train in bf16, with master=f32, or in f32";
   };
   if (llvm::any_of(function.getArgumentTypes(), isHalf))
     return refuse(function.getLoc());

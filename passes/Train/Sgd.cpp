@@ -44,7 +44,7 @@ public:
 std::unique_ptr<Optimizer> tp::makeSgd(Arguments &arguments) {
   auto sgd = std::make_unique<Sgd>(arguments);
   if (sgd->nesterov && sgd->momentum == 0)
-    arguments.complain() << "nesterov=true is a kind of momentum: write "
+    arguments.complain() << "nesterov=true expects a momentum: write "
                             "sgd(momentum=0.9,nesterov=true)";
   return sgd;
 }

@@ -111,8 +111,9 @@ LogicalResult StepBuilder::checkNames() {
     if (names.contains(name))
       return function.emitError()
              << prefix(ErrorCode::AlreadyTrains) << "@" << function.getName()
-             << " has an argument " << name
-             << " already: give the program of the loss alone";
+             << " already has an argument " << name
+             << ", a name that the training step needs: rename it, or give a "
+                "program that computes only the loss";
   return success();
 }
 

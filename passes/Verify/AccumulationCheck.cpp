@@ -144,8 +144,9 @@ FailureOr<bool> TwiceComputed::verify(const Program &program, unsigned number,
              << getOutputName(function, result).getValue() << "' differs"
              << condition << ": element "
              << printIndex(*i, made.getType().getShape()) << " is "
-             << print(made, *i) << " by micro-batches, and "
-             << print(wanted, *i) << " by all of them at once";
+             << print(made, *i)
+             << " when the step runs over micro-batches, but "
+             << print(wanted, *i) << " when it runs over all of them at once";
   }
   return isKnown;
 }
@@ -181,7 +182,7 @@ LogicalResult TwiceComputed::verify() {
     return function.emitError()
            << prefix(ErrorCode::WrongAccumulation)
            << "all parameters are NaN after a step on the data that was tried, "
-              "so nothing is proved";
+              "so nothing could be verified";
   return success();
 }
 

@@ -392,9 +392,9 @@ LogicalResult KnownDigests::verify(FunctionOpInterface function) const {
   if (first)
     return first->emitError()
            << prefix(ErrorCode::NotThePartition) << first->getName()
-           << " computes what the whole program nowhere does";
-  return function.emitError()
-         << prefix(ErrorCode::NotThePartition) << "function '"
-         << function.getName()
-         << "' returns another value than in the whole program";
+           << " computes a value that no op of the whole program computes";
+  return function.emitError() << prefix(ErrorCode::NotThePartition)
+                              << "function '" << function.getName()
+                              << "' returns a value that differs from the "
+                                 "value that it returns in the whole program";
 }

@@ -46,7 +46,8 @@ tp::findDifference(DenseEvaluator &evaluator, const TensorValue &local,
   std::string text;
   llvm::raw_string_ostream(text)
       << "at " << printIndex(first, b.getShape()) << " it is "
-      << evaluator.print(a[first], element) << ", the whole program has "
+      << evaluator.print(a[first], element)
+      << ", but in the whole program it is "
       << evaluator.print(b[first], element) << " (" << count << " of "
       << b.size() << " elements differ)";
   return text;
@@ -123,7 +124,8 @@ void tp::explainDifference(DenseEvaluator &evaluator,
          llvm::zip_equal(localTrace.getRuns(op), wholeTrace.getRuns(other))) {
       std::optional<TensorValue> value =
           interpreter.gather(local, op->getResult(0).getType(), parts);
-      std::string difference = "its copies differ between devices";
+      std::string difference =
+          "the copies of this value differ between devices";
       if (value) {
         auto text = findDifference(evaluator, *value, expected.front(),
                                    options.tolerance);
@@ -132,17 +134,19 @@ void tp::explainDifference(DenseEvaluator &evaluator,
         difference = *text;
       }
       InFlightDiagnostic remark = emitRemark(getPlace(op))
-                                  << "the programs part at \"" << key.first
-                                  << "\": " << difference;
-      remark.attachNote(getPlace(other)) << "this is it in the whole program";
+                                  << "the programs first differ at \""
+                                  << key.first << "\": " << difference;
+      remark.attachNote(getPlace(other))
+          << "this is the value in the whole program";
       return;
     }
   }
   InFlightDiagnostic remark = emitRemark(local.getFunction().getLoc());
   if (compared > 0)
     remark << "all " << compared
-           << " values named in both programs agree: they part behind the last";
+           << " values named in both programs agree: the programs differ only "
+              "after the last of them";
   else
-    remark << "to see where the programs part, name inner values in both, by "
-              "loc(\"name\")";
+    remark << "to see where the programs first differ, name inner values in "
+              "both by loc(\"name\")";
 }

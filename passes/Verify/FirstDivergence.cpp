@@ -279,23 +279,25 @@ static std::string printAxes(ArrayRef<AxisRef> axes, const Mesh &mesh) {
 void PartingFinder::report(Operation *op) {
   bool gives = op->hasTrait<OpTrait::ReturnLike>();
   InFlightDiagnostic remark = emitRemark(getPlace(op))
-                              << "the programs part at " << op->getName();
+                              << "the programs first differ at "
+                              << op->getName();
   if (gives)
-    remark << ": what it returns is not what the whole program does";
+    remark << ": it returns other values than the whole program";
   else
-    remark << ": the whole program has what it takes, and not what it gives";
+    remark
+        << ": its operands occur in the whole program, but its result does not";
   auto manual = op->getParentOfType<ManualOp>();
   for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
     const Standing standing = getStanding(operand);
     Operation *maker = operand.getDefiningOp();
     if (!standing.partial.empty() && manual)
       remark.attachNote(maker ? getPlace(maker) : getPlace(op))
-          << "operand #" << number << " is not yet combined along "
+          << "operand #" << number << " is still a partial sum along "
           << printAxes(standing.partial,
                        lookupMesh(manual, getMeshName(manual)).toMesh());
     else if (maker && isa<CollectiveOpInterface, ShiftOp>(maker))
       remark.attachNote(getPlace(maker))
-          << "operand #" << number << " comes from other devices here";
+          << "operand #" << number << " comes from other devices at this op";
   }
 }
 

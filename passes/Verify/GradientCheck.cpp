@@ -130,11 +130,11 @@ LogicalResult GradientVerifier::report(const Program &program,
       continue;
     return error << "the gradient of '" << gradient.name
                  << "' is wrong: along a random direction the loss changes by "
-                 << print(change->tangent) << ", and not by the "
-                 << print(change->inner) << " that the gradient says";
+                 << print(change->tangent) << ", but the gradient predicts "
+                 << print(change->inner);
   }
-  return error << "the gradients together do not give the change of the loss "
-                  "along a random direction";
+  return error << "the gradients together do not predict the change of the "
+                  "loss along a random direction";
 }
 
 LogicalResult GradientVerifier::run() {
@@ -163,8 +163,8 @@ LogicalResult GradientVerifier::run() {
   if (!isKnown)
     return function.emitError()
            << prefix(ErrorCode::WrongGradient)
-           << "neither the loss nor its gradients are numbers on the data that "
-              "was tried, so that nothing is proved";
+           << "the loss or its gradients are NaN or infinite on all data that "
+              "was tried, so nothing could be verified";
   return success();
 }
 

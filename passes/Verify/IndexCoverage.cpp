@@ -127,17 +127,14 @@ void IndexCoverage::warn(unsigned numSets) const {
                                   << target.op->getName() << ": ";
         bool isOutside = place + 1 == target.wanted.size();
         if (target.kind == Target::Loop)
-          diag << "the body was never entered";
+          diag << "the body was never run";
         else if (isOutside)
-          diag << "operand #" << target.operand
-               << " never lay outside of what it addresses";
+          diag << "operand #" << target.operand << " was never out of range";
         else if (target.kind == Target::Branch)
           diag << "branch #" << place << " was never taken";
         else
-          diag << "operand #" << target.operand
-               << " never lay inside of what it addresses";
-        diag << " on " << numSets
-             << " data sets, so what the program does then is not checked";
+          diag << "operand #" << target.operand << " was never in range";
+        diag << " on " << numSets << " data sets, so this case is not verified";
       }
     }
 }

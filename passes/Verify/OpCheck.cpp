@@ -197,15 +197,17 @@ CheckResult SegmentRunner::run() {
   if (failed(wholeProgram) || failed(localProgram))
     return {CheckResult::Different, error, ""};
   if (!localProgram->isLocal()) // it has no local types
-    return {CheckResult::NotCovered, "its values are not local", ""};
+    return {CheckResult::NotCovered, "its values are not of local types", ""};
   int64_t devices = localProgram->getNumDevices();
   if (devices > InterpreterOptions().maxDevices)
     return {CheckResult::NotCovered,
-            (Twine(devices) + " devices are more than are interpreted").str(),
+            (Twine(devices) + " devices are more than the interpreter supports")
+                .str(),
             ""};
   double elements = countElements(whole, 1) + countElements(local, devices);
   if (elements > kMaxElements)
-    return {CheckResult::NotCovered, "its tensors are too large to be run", ""};
+    return {CheckResult::NotCovered,
+            "its tensors are too large for the interpreter", ""};
   for (Signs signs : getSigns(segment))
     for (unsigned trial = 0, e = getNumTrials(segment, whole, elements);
          trial < e; ++trial) {

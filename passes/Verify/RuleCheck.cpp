@@ -86,11 +86,12 @@ LogicalResult RuleVerifier::verifyFactors() {
         AxisList own = normalise(dim.axes);
         if (factor.kind == FactorKind::Whole && !own.empty())
           return emit() << nameOf(t) << " is cut along " << print(own)
-                        << " in a dimension that the op needs whole";
+                        << " in a dimension that the op's rule does not allow "
+                           "to be cut";
         if (axes && *axes != own)
           return emit() << nameOf(t) << " is cut along " << print(own)
-                        << " where " << nameOf(first) << " is cut along "
-                        << print(*axes);
+                        << ", but in the same dimension of the rule "
+                        << nameOf(first) << " is cut along " << print(*axes);
         if (!axes)
           first = t;
         axes = own;
@@ -119,17 +120,17 @@ LogicalResult RuleVerifier::verifyPartials() {
       continue;
     if (linearity == Linearity::None)
       return emit() << nameOf(t) << " is a " << stringify(sharding.kind)
-                    << " yet to be taken along " << print(own)
-                    << ", and the op does not commute with that";
+                    << " that is still unreduced along " << print(own)
+                    << ", but the op does not allow an unreduced operand here";
     if (kind && *kind != sharding.kind)
-      return emit() << nameOf(t) << " is partial by "
-                    << stringify(sharding.kind)
-                    << ", other values of the op by " << stringify(*kind);
+      return emit() << nameOf(t) << " is a partial " << stringify(sharding.kind)
+                    << ", but other values of the op are a partial "
+                    << stringify(*kind);
     kind = sharding.kind;
     if (linearity == Linearity::Joint && joint) {
       if (own != getMerged(shardings[*joint].unreduced))
-        return emit() << nameOf(t) << " is partial along " << print(own) << ", "
-                      << nameOf(*joint) << " along "
+        return emit() << nameOf(t) << " is unreduced along " << print(own)
+                      << ", " << nameOf(*joint) << " along "
                       << print(shardings[*joint].unreduced);
       continue;
     }
@@ -143,11 +144,12 @@ LogicalResult RuleVerifier::verifyPartials() {
   for (unsigned t = op->getNumOperands(); t < shardings.size(); ++t) {
     AxisList own = getMerged(shardings[t].unreduced);
     if (own != wanted)
-      return emit() << nameOf(t) << " should be partial along " << print(wanted)
-                    << ", and is along " << print(own);
+      return emit() << nameOf(t) << " must be unreduced along " << print(wanted)
+                    << ", but is unreduced along " << print(own);
     if (!own.empty() && kind && shardings[t].kind != *kind)
       return emit() << nameOf(t) << " is a " << stringify(shardings[t].kind)
-                    << " of addends of a " << stringify(*kind);
+                    << ", but its operands are addends of a "
+                    << stringify(*kind);
   }
   return success();
 }

@@ -65,14 +65,15 @@ LogicalResult tp::writeTensorFile(func::FuncOp function, StringRef path,
     if (!dtype)
       return function.emitError()
              << prefix(ErrorCode::UnsupportedType)
-             << "a file cannot hold elements of type " << type.getElementType();
+             << "a safetensors file cannot hold elements of type "
+             << type.getElementType();
     data = encode(toDense(tensor), tprt::getSize(*dtype));
     std::vector<int64_t> shape(type.getShape().begin(), type.getShape().end());
     if (!stored.try_emplace(name, tprt::StoredTensor{*dtype, shape, data})
              .second)
       return function.emitError()
              << prefix(ErrorCode::InterfaceMismatch)
-             << "two values go by the name '" << name << "'";
+             << "two values have the name '" << name << "'";
   }
   if (llvm::Error error = writeFile(path, tprt::writeSafetensors(stored)))
     return function.emitError() << toMessage(std::move(error));

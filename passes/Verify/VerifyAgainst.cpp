@@ -43,7 +43,8 @@ static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
     return emitError(local.getLoc())
            << prefix(ErrorCode::InterfaceMismatch) << "function '"
            << local.getName() << "' takes " << local.getNumArguments()
-           << " arguments, in the whole program " << whole.getNumArguments();
+           << " arguments, but in the whole program it takes "
+           << whole.getNumArguments();
   SmallVector<unsigned> matches;
   for (unsigned index = 0; index < local.getNumArguments(); ++index) {
     StringAttr name = nameOf(local, index);
@@ -58,8 +59,8 @@ static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
     }
     Type type = Program::getWholeType(local.getArgumentTypes()[index]);
     if (type != Program::getWholeType(whole.getArgumentTypes()[match]))
-      return error(index) << "it is (a part of) " << type
-                          << ", in the whole program "
+      return error(index) << "its whole type is " << type
+                          << ", but in the whole program "
                           << whole.getArgumentTypes()[match];
     matches.push_back(match);
   }
@@ -70,15 +71,15 @@ static LogicalResult matchResults(func::FuncOp local, func::FuncOp whole) {
   if (local.getNumResults() != whole.getNumResults())
     return emitError(local.getLoc())
            << prefix(ErrorCode::InterfaceMismatch) << "function '"
-           << local.getName() << "' gives " << local.getNumResults()
-           << " results, in the whole program " << whole.getNumResults();
+           << local.getName() << "' returns " << local.getNumResults()
+           << " results, but in the whole program " << whole.getNumResults();
   for (unsigned index = 0; index < local.getNumResults(); ++index) {
     Type type = Program::getWholeType(local.getResultTypes()[index]);
     if (type != Program::getWholeType(whole.getResultTypes()[index]))
       return emitError(local.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << local.getName() << "', result #" << index
-             << ": it is (a part of) " << type << ", in the whole program "
+             << ": its whole type is " << type << ", but in the whole program "
              << whole.getResultTypes()[index];
   }
   return success();
@@ -120,9 +121,9 @@ LogicalResult VerifyAgainst::verifyModule() {
   if (!whole.empty())
     other = readProgram(whole, &getContext());
   if (!other)
-    return emitError(module.getLoc())
-           << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
-           << whole << "\": write whole=FILE";
+    return emitError(module.getLoc()) << prefix(ErrorCode::UnreadableProgram)
+                                      << "cannot read the whole program from \""
+                                      << whole << "\": write whole=FILE";
   if (hasStableHLO(*other) && failed(importStableHLO(*other)))
     return failure();
 
@@ -131,7 +132,8 @@ LogicalResult VerifyAgainst::verifyModule() {
         !module.lookupSymbol<func::FuncOp>(function.getName()))
       return emitError(module.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
-             << function.getName() << "' of the whole program is missing";
+             << function.getName()
+             << "' of the whole program is missing in this program";
   LogicalResult result = success();
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!isEntry(function))
@@ -193,8 +195,9 @@ LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
       said = std::move(first);
     if (failed(result) && !prepared && !said.empty())
       said.front().attachNote()
-          << "compared with the program as it is written only: tp-shard is not "
-             "registered (registerTPOptPipelines), which would prepare it";
+          << "the program was compared only with the whole program as it is "
+             "written: to prepare that program, register tp-shard "
+             "(registerTPOptPipelines)";
   }
   for (Diagnostic &diagnostic : said)
     getContext().getDiagEngine().emit(std::move(diagnostic));
@@ -210,7 +213,7 @@ LogicalResult VerifyAgainst::verifyFunction(func::FuncOp local,
   if (wholeProgram->isLocal())
     return emitError(whole.getLoc())
            << prefix(ErrorCode::InterfaceMismatch)
-           << "this should be the whole program, but its types are local";
+           << "expects the whole program, but this program has local types";
   FailureOr<SmallVector<unsigned>> matches = matchArguments(local, whole);
   if (failed(matches) || failed(matchResults(local, whole)))
     return failure();
@@ -268,7 +271,8 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   for (unsigned index : hasNumber.flip().set_bits())
     emitWarning(function.getLoc())
         << "function '" << function.getName() << "', result #" << index
-        << ": no number on this data, so nothing is checked";
+        << ": all its elements are NaN or infinite on the data that was tried, "
+           "so this result is not verified";
   return success();
 }
 
@@ -285,7 +289,7 @@ LogicalResult VerifyAgainst::report(const ProgramPair &programs,
     diag << " (" << name << ")";
   diag << ": " << difference.text;
   diag.attachNote(programs.whole.getFunction().getLoc())
-      << "the whole program; seed " << uint64_t(seed) << ", trial "
+      << "this is the whole program; seed " << uint64_t(seed) << ", trial "
       << data.number;
   return diag;
 }

@@ -257,10 +257,13 @@ LogicalResult LocalVerifier::verifyWay(Operation *op) {
   if (!inside.wasInterrupted())
     return success();
   return op->emitError() << prefix(ErrorCode::DivergentDevices)
-                         << (isPartial ? "decides by a partial value"
-                                       : "decides by what differs between "
-                                         "devices")
-                         << ", and these wait for one another inside";
+                         << (isPartial
+                                 ? "this op branches or loops by a partial "
+                                   "value, which differs between devices"
+                                 : "this op branches or loops by a value that "
+                                   "differs between devices")
+                         << ", but the devices exchange data inside and would "
+                            "wait for each other forever";
 }
 
 namespace {

@@ -50,8 +50,9 @@ OwningOpRef<ModuleOp> VerifyOrigin::readWhole() {
     module = readProgram(whole, &getContext());
   if (!module) {
     emitError(getOperation().getLoc())
-        << prefix(ErrorCode::UnreadableProgram) << "no whole program in \""
-        << whole << "\": write whole=FILE";
+        << prefix(ErrorCode::UnreadableProgram)
+        << "cannot read the whole program from \"" << whole
+        << "\": write whole=FILE";
     return nullptr;
   }
   if (!prepare)
@@ -83,8 +84,9 @@ LogicalResult VerifyOrigin::verifyStructure() {
                 "certificate=true";
     if (global.getFunctionType() != function.getFunctionType())
       return global.emitError()
-             << prefix(ErrorCode::BadCertificate) << "is of type "
-             << global.getFunctionType() << ", in the whole program of type "
+             << prefix(ErrorCode::BadCertificate) << "the function has type "
+             << global.getFunctionType()
+             << ", but is not in the whole program it has type "
              << function.getFunctionType();
     if (failed(KnownDigests::collect(function).verify(global)))
       return failure();
@@ -92,8 +94,8 @@ LogicalResult VerifyOrigin::verifyStructure() {
   }
   for (auto &[name, global] : globals)
     return global.emitError()
-           << prefix(ErrorCode::BadCertificate) << "there is no function "
-           << name << " in the whole program";
+           << prefix(ErrorCode::BadCertificate) << "the function " << name
+           << " is not in the whole program";
   return success();
 }
 

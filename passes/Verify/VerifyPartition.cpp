@@ -85,7 +85,8 @@ LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
     type = Program::getWholeType(part.getType());
   if (type != whole.getType())
     return emitMismatch(at) << "a value of type " << part.getType()
-                            << " cannot stand for one of " << whole.getType();
+                            << " is not one device's part of a value of type "
+                            << whole.getType();
   related[whole] = part;
   return success();
 }
@@ -102,14 +103,14 @@ LogicalResult FunctionVerifier::verifyOperands(Operation *whole,
                                                Operation *part) {
   if (whole->getNumOperands() != part->getNumOperands())
     return emitMismatch(part)
-           << "has " << part->getNumOperands() << " operands, the global op "
-           << whole->getNumOperands();
+           << "this op has " << part->getNumOperands()
+           << " operands, but the global op has " << whole->getNumOperands();
   for (auto [index, operands] : llvm::enumerate(
            llvm::zip_equal(whole->getOperands(), part->getOperands())))
     if (related.lookup(std::get<0>(operands)) != std::get<1>(operands))
-      return emitMismatch(part)
-             << "operand #" << index
-             << " is not what stands for that of the global op";
+      return emitMismatch(part) << "operand #" << index
+                                << " is not the part of the corresponding "
+                                   "operand of the global op";
   return success();
 }
 
@@ -122,7 +123,7 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
       whole->getNumResults() != part->getNumResults() ||
       whole->getPropertiesAsAttribute() != part->getPropertiesAsAttribute())
     return emitMismatch(part)
-           << "is another op than the global one, " << whole->getName();
+           << "this op does not match the global op, " << whole->getName();
   if (failed(verifyOperands(whole, part)))
     return failure();
   auto isPartial = [&](Value value) {
@@ -134,9 +135,9 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
   auto flow = dyn_cast<RegionFlowOpInterface>(part);
   if (OpOperand *decision = flow ? flow.getDecision() : nullptr;
       decision && isPartial(decision->get()))
-    return part->emitError()
-           << prefix(ErrorCode::DivergentDevices)
-           << "decides by a partial value, which differs between devices";
+    return part->emitError() << prefix(ErrorCode::DivergentDevices)
+                             << "this op branches or loops by a partial value, "
+                                "which differs between devices";
   for (auto [from, to] :
        llvm::zip_equal(whole->getRegions(), part->getRegions()))
     if (failed(verifyRegion(from, to)))
@@ -154,7 +155,8 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
   if (!whole.hasOneBlock() || !part.hasOneBlock() ||
       whole.getNumArguments() != part.getNumArguments())
     return emitMismatch(part.getParentOp())
-           << "has other blocks or arguments than the global op";
+           << "this op must have the blocks and region arguments of the global "
+              "op";
   for (auto [from, to] :
        llvm::zip_equal(whole.getArguments(), part.getArguments()))
     if (failed(relate(part.getParentOp(), from, to)))
@@ -170,8 +172,8 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
     for (bool isLast = false; !isLast; ++next) {
       if (next == end) {
         InFlightDiagnostic diag = emitMismatch(part.getParentOp())
-                                  << "no op stands for " << op.getName()
-                                  << ", op " << number
+                                  << "no local op corresponds to "
+                                  << op.getName() << ", op " << number
                                   << " of the global program";
         diag.attachNote(op.getLoc()) << "this op";
         return diag;
@@ -187,8 +189,9 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
     segment.results = getResults(segment, op.getNumResults());
     if (segment.results.size() != op.getNumResults() ||
         llvm::is_contained(segment.results, Value()))
-      return emitMismatch(last) << "has not the " << op.getNumResults()
-                                << " results of the global " << op.getName();
+      return emitMismatch(last)
+             << "this op must have the " << op.getNumResults()
+             << " results of the global op " << op.getName();
     bool isStructural = isa<CallOpInterface>(op) ||
                         (op.getNumRegions() > 0 && !isa<ManualOp>(op));
     if (isStructural ? failed(verifyStructure(&op, last))
@@ -229,7 +232,7 @@ LogicalResult FunctionVerifier::verifyReads(const Segment &segment) {
           !inside.count(operand.getDefiningOp()))
         return emitMismatch(op)
                << "operand #" << index
-               << " stands for none of the operands of the global "
+               << " is not the part of any operand of the global op "
                << segment.whole->getName();
   return success();
 }
@@ -283,7 +286,7 @@ LogicalResult FunctionVerifier::verifyCombined(const Segment &segment) {
       local.getKind() != whole.getKind() ||
       segment.results != llvm::to_vector_of<Value>(local->getResults()))
     return emitMismatch(segment.local.back())
-           << "is another op than the global one, " << whole->getName();
+           << "this op does not match the global op, " << whole->getName();
   if (failed(verifyOperands(whole, local)))
     return failure();
   LogicalResult result = success();
@@ -335,7 +338,7 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
     coversAll = false;
     emitWarning(last->getLoc())
         << "the local form of " << segment.whole->getName()
-        << " is not verified by computing: " << result.message;
+        << " is not verified by computing it: " << result.message;
     return success();
   case CheckResult::Contradictory:
     return segment.whole->emitError() << result.message;
@@ -346,7 +349,8 @@ LogicalResult FunctionVerifier::verifySegment(Segment &segment) {
         last->emitError() << prefix(ErrorCode::ProgramsDiffer) << "function '"
                           << local.getName() << "': the local form of "
                           << segment.whole->getName()
-                          << " does not compute it: " << result.message;
+                          << " does not compute the same result: "
+                          << result.message;
     for (auto [index, operand] : llvm::enumerate(segment.operands))
       diag.attachNote(operand.getLoc())
           << "operand #" << index << " is " << operand.getType();
@@ -374,8 +378,8 @@ LogicalResult FunctionVerifier::verifySignature() {
             encoding.getSharding().resolve(mesh, tensor.getRank()))
             .sameLayout(std::get<TensorSharding>(asked)))
       return success();
-    return emitMismatch(local)
-           << what << " is " << type << ", which is not " << wanted;
+    return emitMismatch(local) << what << " is " << type
+                               << ", but its annotation asks for " << wanted;
   };
   for (auto [index, type] : llvm::enumerate(local.getArgumentTypes()))
     if (failed(check(
@@ -394,8 +398,8 @@ LogicalResult FunctionVerifier::verifySignature() {
 LogicalResult FunctionVerifier::run() {
   if (global.getNumArguments() != local.getNumArguments() ||
       global.getNumResults() != local.getNumResults())
-    return emitMismatch(local)
-           << "has other arguments or results than the global function";
+    return emitMismatch(local) << "the local function must have the arguments "
+                                  "and results of the global function";
   if (failed(verifySignature()))
     return failure();
   return verifyRegion(global.getBody(), local.getBody());
@@ -463,11 +467,10 @@ LogicalResult VerifyPartition::verifyModule(bool &coversAll) {
     return module.emitError()
            << prefix(ErrorCode::UnknownEntry)
            << "the module has no function with a body, so there is nothing to "
-              "shard: give the program as it was before it was compiled";
+              "shard: give the program from before it was compiled";
   if (functions == 0)
-    return module.emitError()
-           << prefix(ErrorCode::BadCertificate)
-           << "no function says what its local form is: run tp-localize with "
-              "keep-global";
+    return module.emitError() << prefix(ErrorCode::BadCertificate)
+                              << "no function names its local form: run "
+                                 "tp-localize with keep-global";
   return success();
 }

@@ -141,8 +141,9 @@ private:
           return absl::OkStatus();
         TPRT_RETURN_IF_ERROR(runSteps(second, control.second));
       }
-      return fail(ErrorCode::TripLimit, step, "went on after ", control.trips,
-                  " trips, the bound it was compiled with");
+      return fail(ErrorCode::TripLimit, step,
+                  "the loop was still running after ", control.trips,
+                  " iterations, the bound that it was compiled with");
     case ControlKind::If:
       return isTrue() ? runSteps(first, control.first)
                       : runSteps(second, control.second);
@@ -229,7 +230,7 @@ private:
       return absl::OkStatus();
     return fail(ErrorCode::KernelFailed, step, "kernel '",
                 artifact.text(artifact.rows<KernelRow>()[call.kernel].symbol),
-                "' returned ", result.load());
+                "' returned error ", result.load());
   }
 
   absl::Status runMatmul(const StepRow &step) {

@@ -374,7 +374,7 @@ absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {
                      static_cast<int>(error.status), ")");
   } catch (const std::bad_alloc &) {
     return makeError(ErrorCode::OutOfMemory,
-                     "no memory to repack a matmul's weight");
+                     "not enough memory to repack the weight of a matmul");
   }
 }
 

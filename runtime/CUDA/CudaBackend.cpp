@@ -67,14 +67,14 @@ createBackend(std::shared_ptr<const Artifact> artifact,
               const BackendOptions &options) {
   if (options.link.isEmulated())
     return makeError(ErrorCode::BadOption,
-                     "links are emulated between ranks on CPUs, and GPUs have "
-                     "their own; leave out --link_us and --link_gbps");
+                     "links can only be emulated between ranks on CPUs; leave "
+                     "out --link_us and --link_gbps");
   TPRT_RETURN_IF_ERROR(artifact->checkTarget(kCudaTarget));
   TPRT_RETURN_IF_ERROR(checkGpuSteps(*artifact));
   TPRT_ASSIGN_OR_RETURN(int count, Device::count());
   if (count < 1)
     return makeError(ErrorCode::GpuMissing,
-                     "the driver shows no GPU; see CUDA_VISIBLE_DEVICES, or "
+                     "the driver shows no GPU; check CUDA_VISIBLE_DEVICES, or "
                      "run with --backend=cpu");
   return std::make_unique<CudaBackend>(std::move(artifact), options, count);
 }

@@ -104,9 +104,9 @@ CudaExecutor::writeRandom(uint32_t input, uint64_t seed, float scale,
       kernels.begin(), kernels.end(),
       [&](const RandomRow &random) { return random.dtype == row.dtype; });
   if (kernel == kernels.end())
-    return addRank(makeError(ErrorCode::GpuStep,
-                             "the artifact has no kernel that makes random ",
-                             getName(row.dtype), "; compile it again"));
+    return addRank(makeError(
+        ErrorCode::GpuStep, "the artifact has no kernel that generates random ",
+        getName(row.dtype), "; compile it again"));
   int64_t bits = 0;
   std::memcpy(&bits, &scale, sizeof(scale));
   // The kernels leave the padding at zero.
@@ -267,8 +267,9 @@ absl::Status CudaExecutor::runControl(const StepRow &step, uint32_t first) {
   if (control.kind == ControlKind::Loop)
     return absl::OkStatus();
   return makeError(ErrorCode::TripLimit, "rank ", world.getRank(), ", step '",
-                   artifact.text(step.name), "': went on after ", control.trips,
-                   " trips, the bound it was compiled with");
+                   artifact.text(step.name),
+                   "': the loop was still running after ", control.trips,
+                   " iterations, the bound that it was compiled with");
 }
 
 absl::StatusOr<bool> CudaExecutor::readPredicate(const BufferRow &buffer) {
@@ -368,6 +369,7 @@ absl::Status CudaExecutor::reportStuck() const {
     break;
   }
   return makeError(ErrorCode::CollectiveTimeout, "rank ", world.getRank(), ", ",
-                   what, ": not done within ", absl::FormatDuration(timeout),
+                   what, ": not finished within ",
+                   absl::FormatDuration(timeout),
                    "; a longer --timeout helps if a rank is only slow");
 }

@@ -38,13 +38,14 @@ absl::StatusOr<std::shared_ptr<Device>> Device::open(int ordinal) {
       driver->check(driver->getDevice(&device, ordinal), "opening a device"));
   TPRT_RETURN_IF_ERROR(
       driver->check(driver->getDeviceName(name, sizeof(name) - 1, device),
-                    "asking for its name"));
+                    "asking for the device's name"));
   std::pair<int, int *> attributes[] = {{cuda::kMajor, &major},
                                         {cuda::kMinor, &minor},
                                         {cuda::kCacheBytes, &cacheBytes}};
   for (auto [attribute, value] : attributes)
-    TPRT_RETURN_IF_ERROR(driver->check(
-        driver->getAttribute(value, attribute, device), "asking what it is"));
+    TPRT_RETURN_IF_ERROR(
+        driver->check(driver->getAttribute(value, attribute, device),
+                      "asking for the device's properties"));
   TPRT_RETURN_IF_ERROR(driver->check(driver->retainContext(&context, device),
                                      "making a context"));
   return std::shared_ptr<Device>(new Device(*driver, device, context, name,
@@ -59,8 +60,8 @@ absl::Status Device::enter() const {
 
 absl::StatusOr<Owned<cuda::Stream>> Device::createStream(bool isUrgent) const {
   int least = 0, greatest = 0;
-  TPRT_RETURN_IF_ERROR(
-      check(driver.getPriorities(&least, &greatest), "asking for priorities"));
+  TPRT_RETURN_IF_ERROR(check(driver.getPriorities(&least, &greatest),
+                             "asking for stream priorities"));
   cuda::Stream stream = nullptr;
   TPRT_RETURN_IF_ERROR(
       check(driver.createStream(&stream, cuda::kStreamNonBlocking,

@@ -220,9 +220,10 @@ absl::Status DeviceMatmul::choose(const BufferPlaces &memory, World &world,
       world.exchange(absl::StrCat(kind, "\n", writeTunings(choices)),
                      "choosing algorithms of matmuls"));
   if (!absl::StartsWith(all[0], absl::StrCat(kind, "\n")))
-    return makeError(ErrorCode::GpuMismatch, "rank ", world.getRank(), " has ",
-                     kind, ", rank 0 has ", all[0].substr(0, all[0].find('\n')),
-                     "; run all ranks on one kind of GPU, with one cuBLASLt");
+    return makeError(
+        ErrorCode::GpuMismatch, "rank ", world.getRank(), " has ", kind,
+        ", but rank 0 has ", all[0].substr(0, all[0].find('\n')),
+        "; run all ranks on one kind of GPU, with one version of cuBLASLt");
   choices = parseTunings(all[0]);
   for (std::unique_ptr<Prepared> &prepared : rows)
     prepared->algorithm =

@@ -47,12 +47,12 @@ static absl::Status checkFloat8(const Device &device,
                                 const Artifact &artifact) {
   for (const MatmulRow &row : artifact.rows<MatmulRow>())
     if (row.a.dtype == DType::F8E4M3FN && device.chip < kFirstFp8Chip)
-      return makeError(
-          ErrorCode::GpuImage,
-          "the program was compiled with fp8=true and multiplies 8-bit floats, "
-          "which this ",
-          device.name, " of sm_", device.chip, " does not, but GPUs from sm_",
-          kFirstFp8Chip, " on do; compile it without fp8=true");
+      return makeError(ErrorCode::GpuImage,
+                       "the program was compiled with fp8=true and multiplies "
+                       "8-bit floats, but this ",
+                       device.name, " of sm_", device.chip,
+                       " cannot, only GPUs from sm_", kFirstFp8Chip,
+                       " on can; compile it without fp8=true");
   return absl::OkStatus();
 }
 
@@ -80,17 +80,17 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
   }
   if (!refused.empty())
     return makeError(ErrorCode::GpuImage,
-                     "the driver does not take the artifact's code for ",
-                     absl::StrJoin(refused, ", nor for "),
-                     "; a newer driver may, or other chips= when compiling");
+                     "the driver rejects the artifact's code for ",
+                     absl::StrJoin(refused, " and for "),
+                     "; install a newer driver, or compile with other chips=");
   std::vector<absl::string_view> chips;
   for (const GpuImageRow &image : images) // a chip's images are adjacent
     if (chips.empty() || chips.back() != artifact.text(image.name))
       chips.push_back(artifact.text(image.name));
   return makeError(ErrorCode::GpuImage, "the artifact has code for ",
-                   absl::StrJoin(chips, ", "), ", none of which this ",
+                   absl::StrJoin(chips, ", "), ", but none of it runs on this ",
                    device->name, " of sm_", device->chip,
-                   " runs; compile it with chips=sm_", device->chip);
+                   "; compile it with chips=sm_", device->chip);
 }
 
 absl::StatusOr<std::shared_ptr<const GpuProgram>>
@@ -162,8 +162,8 @@ static absl::Status checkStep(const Artifact &artifact, const StepRow &step) {
   auto fail = [&](absl::string_view what) {
     return makeError(ErrorCode::GpuStep, "step '", artifact.text(step.name),
                      "' is ", what,
-                     ", which takes a kernel on a GPU; compile the program "
-                     "with target=cuda");
+                     ", which a GPU can only run as a kernel; compile the "
+                     "program with target=cuda");
   };
   switch (step.kind) {
   case StepKind::Scatter:

@@ -34,8 +34,8 @@ absl::Status tprt::openLibrary(absl::Span<const char *const> names,
   for (const LibraryFunction &function : functions) {
     *function.place = dlsym(handle, function.symbol);
     if (!*function.place && !function.optional)
-      return makeError(ErrorCode::GpuLibrary, names.front(), " has no ",
-                       function.symbol, ": it is too old; ", remedy);
+      return makeError(ErrorCode::GpuLibrary, names.front(), " does not have ",
+                       function.symbol, ", because it is too old; ", remedy);
   }
   return absl::OkStatus();
 }
@@ -71,7 +71,7 @@ absl::StatusOr<const Blas *> tprt::openBlas() {
   static const absl::Status status = openLibrary(
       getBlasNames(),
       "install cuBLAS (libcublas of CUDA 12 or 13, or the package "
-      "nvidia-cublas of PyPI) and have LD_LIBRARY_PATH name its folder",
+      "nvidia-cublas of PyPI) and add its folder to LD_LIBRARY_PATH",
       {TPRT_BLAS_FUNCTIONS(TPRT_REQUIRED)});
   TPRT_RETURN_IF_ERROR(status);
   return &library;
@@ -79,13 +79,12 @@ absl::StatusOr<const Blas *> tprt::openBlas() {
 
 absl::StatusOr<const Nccl *> tprt::openNccl() {
   static Nccl library;
-  static const absl::Status status =
-      openLibrary({"libnccl.so.2"},
-                  "install NCCL 2.18 or later (libnccl2, or the package "
-                  "nvidia-nccl-cu13 of PyPI) and have LD_LIBRARY_PATH name its "
-                  "folder",
-                  {TPRT_NCCL_FUNCTIONS(TPRT_REQUIRED)
-                       TPRT_NCCL_OPTIONAL_FUNCTIONS(TPRT_OPTIONAL)});
+  static const absl::Status status = openLibrary(
+      {"libnccl.so.2"},
+      "install NCCL 2.18 or later (libnccl2, or the package nvidia-nccl-cu13 "
+      "of PyPI) and add its folder to LD_LIBRARY_PATH",
+      {TPRT_NCCL_FUNCTIONS(TPRT_REQUIRED)
+           TPRT_NCCL_OPTIONAL_FUNCTIONS(TPRT_OPTIONAL)});
   TPRT_RETURN_IF_ERROR(status);
   return &library;
 }

@@ -11,9 +11,9 @@ using namespace tprt;
 
 template <typename... Pieces>
 static absl::Status refuse(const Pieces &...pieces) {
-  return makeError(ErrorCode::GpuStep, "a matmul with ", pieces...,
-                   ", which cuBLASLt does not do; compile the program with "
-                   "target=cuda");
+  return makeError(ErrorCode::GpuStep,
+                   "cuBLASLt does not support a matmul with ", pieces...,
+                   "; compile the program with target=cuda");
 }
 
 static int64_t getRowStride(const MatmulOperand &operand) {
@@ -30,7 +30,7 @@ static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
   for (size_t i = 0; i < postOps.size(); ++i) {
     const PostOpRow &postOp = postOps[i];
     if (epilogue.activation != PostOpKind::Add)
-      return refuse("more after its activation");
+      return refuse("further ops after its activation");
     switch (postOp.kind) {
     case PostOpKind::Accumulate:
       epilogue.accumulates = true;
@@ -46,14 +46,14 @@ static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
       if (place >= 0 || (!isBias && epilogue.accumulates))
         return refuse("two addends of one shape");
       if (operand.dtype != row.c.dtype)
-        return refuse("an addend of another type than its result");
+        return refuse("an addend whose type differs from that of the result");
       if (getColumnStride(operand) != 1 && row.n > 1)
-        return refuse("an addend that is strided");
+        return refuse("a strided addend");
       place = static_cast<int>(i);
       break;
     }
     default:
-      return refuse("an epilogue of another kind");
+      return refuse("this kind of epilogue");
     }
   }
   return epilogue;
@@ -105,16 +105,16 @@ static absl::Status checkFloat8(const MatmulPlan &plan) {
   constexpr unsigned piece = 16;
   const Epilogue &epilogue = plan.epilogue;
   if (!plan.first.isTransposed || plan.second.isTransposed)
-    return refuse("8-bit floats that do not lie along k");
+    return refuse("8-bit floats that are not contiguous along k");
   int64_t k = plan.first.rows, n = plan.first.columns;
   if (k % piece != 0 || n % piece != 0)
     return refuse("8-bit floats whose k and n are ", k, " and ", n,
-                  ", no multiples of ", piece);
+                  ", and not multiples of ", piece);
   for (const MatmulPlan::Matrix *matrix :
        {&plan.first, &plan.second, &plan.result, &plan.addend})
     if (matrix->alignment < piece ||
         matrix->ld * getSize(matrix->dtype) % piece != 0)
-      return refuse("8-bit floats, and rows that do not begin at multiples of ",
+      return refuse("8-bit floats whose rows do not begin at multiples of ",
                     piece, " bytes");
   bool hasBias = epilogue.bias >= 0;
   bool hasAddend = epilogue.addend >= 0 || epilogue.accumulates;
@@ -127,7 +127,8 @@ static absl::Status checkFloat8(const MatmulPlan &plan) {
   bool isRelu = epilogue.activation == PostOpKind::Relu;
   bool hasActivation = epilogue.activation != PostOpKind::Add;
   if ((hasAddend && (hasBias || hasActivation)) || (hasActivation && !isRelu))
-    return refuse("8-bit floats and more than a residual, or a bias and relu");
+    return refuse("8-bit floats and an epilogue other than a residual, or a "
+                  "bias and relu");
   return absl::OkStatus();
 }
 

@@ -69,7 +69,7 @@ absl::StatusOr<NcclReduction> tprt::getNcclReduction(DType dtype,
   case DType::F8E5M2:
     break;
   }
-  return makeError(ErrorCode::GpuStep, "NCCL reduces no ", getName(dtype),
+  return makeError(ErrorCode::GpuStep, "NCCL cannot reduce ", getName(dtype),
                    "; convert to a wider type before the reduction");
 }
 
@@ -285,17 +285,17 @@ absl::Status NcclLinks::startOne(const CollectiveCall &call, const Group &group,
     return nccl.check(reduce(call.source, call.destination, count,
                              reduction.type, reduction.operation, group.comm,
                              stream),
-                      "starting it");
+                      "starting the collective");
   }
   case CollectiveKind::AllGather:
     return nccl.check(nccl.allGather(call.source, call.destination, bytes,
                                      nccl::kInt8, group.comm, stream),
-                      "starting it");
+                      "starting the collective");
   case CollectiveKind::AllToAll:
     if (nccl.allToAll)
       return nccl.check(nccl.allToAll(call.source, call.destination, bytes,
                                       nccl::kInt8, group.comm, stream),
-                        "starting it");
+                        "starting the collective");
     for (int peer = 0; peer < group.size; ++peer) {
       TPRT_RETURN_IF_ERROR(
           nccl.check(nccl.send(call.source + peer * bytes, bytes, nccl::kInt8,
@@ -331,7 +331,7 @@ absl::Status NcclLinks::permute(const CollectiveCall &call, const Group &group,
   return device.check(
       device.driver.set8(reinterpret_cast<uintptr_t>(call.destination), 0,
                          bytes, stream),
-      "clearing what is not received");
+      "clearing elements that are not received");
 }
 
 absl::Status NcclLinks::check() {

@@ -28,7 +28,7 @@ absl::Status tprt::settle(const Nccl &nccl, nccl::Comm comm,
       deadline = now + timeout;
     if (now > deadline)
       return makeError(ErrorCode::CollectiveTimeout, "NCCL, ", what,
-                       ": not done within ", absl::FormatDuration(timeout),
+                       ": not finished within ", absl::FormatDuration(timeout),
                        "; a longer --timeout helps if a rank is only slow");
     sched_yield();
   }
@@ -65,10 +65,10 @@ public:
 
   absl::StatusOr<std::unique_ptr<Communicator>>
   split(const std::vector<int> &) override {
-    return makeError(ErrorCode::BadOption,
-                     "ranks that torchrun or srun started are connected by "
-                     "their GPUs; give --backend=cuda, or start them by "
-                     "mpirun");
+    return makeError(
+        ErrorCode::BadOption,
+        "ranks started by torchrun or srun can only be connected by their "
+        "GPUs; give --backend=cuda, or start the ranks by mpirun");
   }
   absl::StatusOr<std::vector<std::string>>
   exchange(absl::string_view mine, absl::string_view what) override;

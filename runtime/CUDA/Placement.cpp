@@ -31,10 +31,10 @@ absl::StatusOr<int> tprt::chooseGpu(int rank, int local, int count,
     return 0;
   if (local < count)
     return local;
-  return makeError(ErrorCode::GpuMissing, "rank ", rank, " is number ", local,
-                   " on this machine, which has ", count,
-                   " GPUs: use fewer ranks, or --backend=virtual for all of "
-                   "them on one");
+  return makeError(ErrorCode::GpuMissing, "rank ", rank, " is process number ",
+                   local, " on this machine, but the machine has ", count,
+                   " GPUs: use fewer ranks, or --backend=virtual to run all "
+                   "ranks on one GPU");
 }
 
 absl::StatusOr<Launch> tprt::readLaunch() {
@@ -58,17 +58,18 @@ absl::StatusOr<Launch> tprt::readLaunch() {
     if (readNumber("SLURM_JOB_ID", job))
       port = firstPort + job % ports;
   } else {
-    return makeError(ErrorCode::BadOption,
-                     "the environment names no rank; start the program by "
-                     "torchrun, srun or mpirun, or without a transport");
+    return makeError(
+        ErrorCode::BadOption,
+        "the environment does not contain the rank of this process; start the "
+        "program by torchrun, srun or mpirun, or leave out the transport");
   }
   launch.address = getText("NCCL_COMM_ID");
   if (launch.address.empty() && !host.empty() && port > 0)
     launch.address = absl::StrCat(host, ":", port);
   if (launch.rank >= launch.size || launch.address.empty())
-    return makeError(ErrorCode::BadOption, "the environment says rank ",
-                     launch.rank, " of ", launch.size,
-                     " and does not say where rank 0 is to be found; set "
-                     "NCCL_COMM_ID=HOST:PORT");
+    return makeError(
+        ErrorCode::BadOption, "the environment says rank ", launch.rank, " of ",
+        launch.size,
+        ", but not the address of rank 0; set NCCL_COMM_ID=HOST:PORT");
   return launch;
 }

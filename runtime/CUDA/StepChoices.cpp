@@ -156,7 +156,7 @@ StepChoices::create(const GpuProgram &program, const Artifact &artifact,
                                        "choosing the fastest steps"));
   if (!absl::StartsWith(all[0], kind))
     return makeError(ErrorCode::GpuMismatch, "rank ", world.getRank(), " has ",
-                     absl::StripSuffix(kind, "\n"), ", rank 0 has ",
+                     absl::StripSuffix(kind, "\n"), ", but rank 0 has ",
                      all[0].substr(0, all[0].find('\n')),
                      "; run all ranks on one kind of GPU");
   found = parseTunings(all[0]);

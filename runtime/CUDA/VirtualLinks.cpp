@@ -170,7 +170,7 @@ absl::Status VirtualLinks::startOne(const Call &call, cuda::Stream stream) {
       TPRT_RETURN_IF_ERROR(
           device.check(device.driver.set8(reinterpret_cast<uintptr_t>(to), 0,
                                           static_cast<size_t>(bytes), stream),
-                       "clearing what is not received"));
+                       "clearing elements that are not received"));
     }
     break;
   }

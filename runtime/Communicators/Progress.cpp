@@ -198,7 +198,7 @@ absl::Status Progress::occupyLink(const Task &task, int64_t until) {
     return makeError(ErrorCode::CollectiveTimeout, "rank ", world.getRank(),
                      ", ", describe(task.call), ": the emulated link takes ",
                      absl::FormatDuration(task.linkTime),
-                     ", and a collective may take ",
+                     ", but the limit for a collective is ",
                      absl::FormatDuration(options.timeout),
                      "; emulate a faster link, or raise --timeout");
   for (;;) {

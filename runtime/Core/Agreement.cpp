@@ -102,7 +102,7 @@ absl::Status Agreement::compare(World &world) const {
     more = absl::StrCat("; and ", differences.size() - shown, " more");
   differences.resize(std::min(differences.size(), shown));
   return makeError(ErrorCode::RanksDisagree, "rank ", world.getRank(),
-                   ": the ranks were not given the same: ",
+                   ": the ranks were given different values: ",
                    absl::StrJoin(differences, "; "), more,
                    "; start all ranks with the same options, inputs and "
                    "weights");

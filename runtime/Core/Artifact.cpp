@@ -117,19 +117,21 @@ absl::Status Artifact::parse() {
   absl::string_view file = contents.view();
   TPRT_RETURN_IF_ERROR(checkMagic(file));
   if (file.size() < sizeof(FileHeader))
-    return makeError(ErrorCode::ArtifactTruncated, "the artifact has ",
-                     file.size(), " bytes, fewer than its header");
+    return makeError(
+        ErrorCode::ArtifactTruncated, "the artifact has ", file.size(),
+        " bytes, fewer than its header takes; copy or compile it again");
   const auto &header = *reinterpret_cast<const FileHeader *>(file.data());
   if (header.version != kFormatVersion)
     return makeError(ErrorCode::ArtifactVersion,
                      "the artifact has format version ", header.version,
-                     ", this runtime reads version ", kFormatVersion,
+                     ", but this runtime reads version ", kFormatVersion,
                      "; compile the program again");
   uint64_t tableSize = uint64_t{header.sectionCount} * sizeof(SectionRow);
   if (header.fileSize > file.size() ||
       tableSize > file.size() - sizeof(FileHeader))
     return makeError(ErrorCode::ArtifactTruncated, "the artifact has ",
-                     file.size(), " bytes, its header speaks of ",
+                     file.size(),
+                     " bytes, but according to its header it should have ",
                      header.fileSize, "; copy or compile it again");
   absl::string_view table = file.substr(sizeof(FileHeader), tableSize);
   if (hashBytes(table) != header.checksum)
@@ -143,8 +145,9 @@ absl::Status Artifact::parse() {
   for (const SectionRow &row : rows) {
     auto number = static_cast<uint32_t>(row.kind);
     if (row.offset > file.size() || row.size > file.size() - row.offset)
-      return makeError(ErrorCode::ArtifactTruncated, "section ", number,
-                       " ends after the file does");
+      return makeError(
+          ErrorCode::ArtifactTruncated, "section ", number,
+          " ends after the end of the file; copy or compile it again");
     absl::string_view section = file.substr(row.offset, row.size);
     if (hashBytes(section) != row.checksum)
       return makeError(ErrorCode::ArtifactChecksum, "section ", number,
@@ -156,7 +159,8 @@ absl::Status Artifact::parse() {
     if (row.rowSize != rowSize || row.size % rowSize != 0 ||
         row.offset % kSectionAlignment != 0)
       return makeError(ErrorCode::ArtifactCorrupt, "section ", number,
-                       " does not hold whole rows of ", rowSize, " bytes");
+                       " does not consist of whole rows of ", rowSize,
+                       " bytes");
     absl::string_view &place =
         number < kNumRowSections ? rowSections[number] : byteSections[row.kind];
     if (!place.empty())

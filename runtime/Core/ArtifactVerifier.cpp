@@ -92,23 +92,27 @@ absl::Status Verifier::verifyMesh() const {
   for (const MeshAxis &axis : artifact.rows<MeshAxis>()) {
     TPRT_RETURN_IF_ERROR(verifyText(axis.name));
     if (axis.size < 1 || axis.size > kMaxDevices / devices)
-      return fail("a mesh axis has size ", axis.size, "; a mesh has at most ",
-                  kMaxDevices, " devices");
+      return fail("a mesh axis has size ", axis.size,
+                  ", but a mesh must have at least 1 and at most ", kMaxDevices,
+                  " devices");
     devices *= axis.size;
   }
   absl::Span<const DeviceRow> order = artifact.rows<DeviceRow>();
   if (!order.empty() && static_cast<int64_t>(order.size()) != devices)
-    return fail("a mesh of ", devices, " devices has ", order.size(),
-                " places");
+    return fail("the mesh has ", devices, " devices, but its order lists ",
+                order.size(), " places");
   std::vector<bool> placed(order.size());
   for (const DeviceRow &device : order) {
     if (device.rank >= placed.size() || placed[device.rank])
-      return fail("rank ", device.rank, " has two places, or is none");
+      return fail("rank ", device.rank,
+                  " has two places in the mesh, or does not exist");
     placed[device.rank] = true;
   }
   for (const AxisRefRow &ref : artifact.rows<AxisRefRow>()) {
     if (ref.axis >= artifact.rows<MeshAxis>().size())
-      return fail("an axis reference names axis ", ref.axis);
+      return fail(
+          "an axis reference names an axis that does not exist, number ",
+          ref.axis);
     absl::optional<int64_t> end = checkedMultiply(ref.pre, ref.size);
     if (ref.pre < 1 || ref.size < 1 || !end ||
         artifact.rows<MeshAxis>()[ref.axis].size % *end != 0)
@@ -120,24 +124,26 @@ absl::Status Verifier::verifyMesh() const {
   for (const PlaceRow &place : artifact.rows<PlaceRow>()) {
     TPRT_RETURN_IF_ERROR(verifyAxes(place.axes));
     if (place.plus < 0 || place.plus >= artifact.getGroupSize(place.axes))
-      return fail("a place is ", place.plus, " behind a rank's own, of ",
-                  artifact.getGroupSize(place.axes));
+      return fail(
+          "a place moves by ", place.plus,
+          ", but must move by at least 0 and less than the number of places, ",
+          artifact.getGroupSize(place.axes));
   }
   return absl::OkStatus();
 }
 
 absl::Status Verifier::verifyAxes(Range axes) const {
   if (!isInside<AxisRefRow>(axes))
-    return fail("a list of axes lies outside its table");
+    return fail("a list of axes is not inside its table");
   absl::Span<const AxisRefRow> refs = artifact.rows<AxisRefRow>(axes);
   if (refs.size() > 64)
-    return fail("a list of ", refs.size(), " axes");
+    return fail("a list has more than 64 axes: ", refs.size(), " axes");
   for (size_t i = 0; i < refs.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (refs[i].axis == refs[j].axis &&
           refs[i].pre < refs[j].pre * refs[j].size &&
           refs[j].pre < refs[i].pre * refs[i].size)
-        return fail("a list of axes has a digit twice");
+        return fail("a list of axes contains a part of an axis twice");
   return absl::OkStatus();
 }
 
@@ -145,27 +151,28 @@ absl::Status Verifier::verifyDims(Range dims, DType dtype) const {
   if (!isDType(dtype))
     return fail("element type ", static_cast<uint32_t>(dtype), " is unknown");
   if (!isInside<DimRow>(dims))
-    return fail("a shape lies outside its table");
+    return fail("a shape is not inside its table");
   std::vector<int64_t> global = artifact.getGlobalShape(dims);
   std::vector<int64_t> local = artifact.getLocalShape(dims);
   global.push_back(getSize(dtype));
   local.push_back(getSize(dtype));
   if (!getNumElements(global) || !getNumElements(local))
-    return fail("a shape has a negative size or more elements than memory");
+    return fail(
+        "a shape has a negative size or more elements than can be addressed");
   for (const DimRow &dim : artifact.rows<DimRow>(dims)) {
     TPRT_RETURN_IF_ERROR(verifyAxes(dim.axes));
     int64_t devices = artifact.getGroupSize(dim.axes);
     int64_t block = dim.global / devices + (dim.global % devices != 0);
     if (dim.local != block)
       return fail("a dimension of ", dim.global, " over ", devices,
-                  " devices has blocks of ", dim.local);
+                  " devices cannot have blocks of ", dim.local);
   }
   return absl::OkStatus();
 }
 
 absl::Status Verifier::verifySources(const InputRow &input) const {
   if (!isInside<SourceRow>(input.sources))
-    return fail("an input's sources lie outside their table");
+    return fail("the sources of an input are not inside their table");
   std::vector<int64_t> shape = artifact.getGlobalShape(input.dims);
   absl::Span<const SourceRow> parts = artifact.rows<SourceRow>(input.sources);
   if (parts.empty())
@@ -173,18 +180,19 @@ absl::Status Verifier::verifySources(const InputRow &input) const {
   if (parts.size() == 1)
     return verifySource(parts.front(), shape);
   if (input.joined >= shape.size())
-    return fail("an input is joined along dimension ", input.joined, " of ",
-                shape.size());
+    return fail(
+        "an input is joined along a dimension that it does not have, number ",
+        input.joined, " of ", shape.size());
   int64_t &extent = shape[input.joined], left = extent;
   for (const SourceRow &part : parts) {
     if (part.extent < 1 || part.extent > left)
-      return fail("the parts of an input are larger than it");
+      return fail("the parts of an input are larger than the input");
     extent = part.extent;
     left -= extent;
     TPRT_RETURN_IF_ERROR(verifySource(part, shape));
   }
   if (left > 0)
-    return fail("the parts of an input do not cover it");
+    return fail("the parts of an input do not cover the input");
   return absl::OkStatus();
 }
 
@@ -194,7 +202,7 @@ absl::Status Verifier::verifySource(const SourceRow &source,
   for (Range list : {source.stored, source.view, source.start, source.size,
                      source.step, source.permutation})
     if (!isInside<int64_t>(list) || list.count > 64)
-      return fail("a source's list lies outside its table");
+      return fail("a list of a source is not inside its table");
   absl::Span<const int64_t> view = artifact.integers(source.view);
   absl::optional<int64_t> elements =
       getNumElements(artifact.integers(source.stored));
@@ -202,7 +210,7 @@ absl::Status Verifier::verifySource(const SourceRow &source,
       source.start.count != view.size() || source.size.count != view.size() ||
       source.step.count != view.size() ||
       source.permutation.count != view.size())
-    return fail("the lists of a source do not fit each other");
+    return fail("the lists of a source do not fit together");
   absl::Span<const int64_t> size = artifact.integers(source.size);
   std::vector<int64_t> permuted;
   uint64_t seen = 0;
@@ -213,16 +221,16 @@ absl::Status Verifier::verifySource(const SourceRow &source,
     if (last)
       last = checkedAdd(*last, start);
     if (size[i] < 1 || step < 1 || start < 0 || !last || *last >= view[i])
-      return fail("a source's slice leaves its tensor");
+      return fail("the slice of a source is not inside its tensor");
     int64_t from = artifact.integers(source.permutation)[i];
     if (from < 0 || from >= static_cast<int64_t>(view.size()) ||
         seen >> from & 1)
-      return fail("a source's permutation is none");
+      return fail("the permutation of a source is not a permutation");
     seen |= uint64_t{1} << from;
     permuted.push_back(size[from]);
   }
   if (!factorReshape(permuted, shape))
-    return fail("a source does not reshape to its input by merging and "
+    return fail("a source cannot be reshaped to its input by merging and "
                 "splitting dimensions");
   return absl::OkStatus();
 }
@@ -246,7 +254,7 @@ absl::optional<size_t> Verifier::getPartDim(const OutputRow &output) const {
 
 absl::Status Verifier::verifyPart(const OutputRow &output) const {
   if (!isInside<SourceRow>(output.part) || output.part.count > 1)
-    return fail("the part that an output is lies outside its table");
+    return fail("the part that describes an output is not inside its table");
   if (output.part.count == 0)
     return absl::OkStatus();
   const SourceRow &part = artifact.rows<SourceRow>(output.part)[0];
@@ -258,7 +266,7 @@ absl::Status Verifier::verifyPart(const OutputRow &output) const {
       absl::c_count(steps, 1) != static_cast<int64_t>(steps.size()) ||
       !getPartDim(output))
     return fail("output '", artifact.text(output.name),
-                "' is not some elements of one dimension of its tensor");
+                "' is not a slice of its tensor along one dimension");
   return absl::OkStatus();
 }
 
@@ -291,7 +299,8 @@ absl::Status Verifier::verifyParts(absl::Span<const OutputRow> outputs) const {
       end += artifact.integers(part.size)[*dim];
     }
     if (end != size || !tensors.insert(name).second)
-      return fail("the parts of '", name, "' are not all of it, or not once");
+      return fail("the parts of '", name,
+                  "' do not cover the tensor exactly once");
   }
   return absl::OkStatus();
 }
@@ -317,7 +326,7 @@ absl::Status Verifier::verifyTensors() const {
         artifact.getLocalBytes(artifact.rows<InputRow>()[output.alias]) !=
             artifact.getLocalBytes(output))
       return fail("output '", artifact.text(output.name),
-                  "' does not fit the input it overwrites");
+                  "' does not have the size of the input that it overwrites");
   }
   return absl::OkStatus();
 }
@@ -329,14 +338,15 @@ absl::Status Verifier::verifyBundles() const {
     if (!isInside<int64_t>(bundle.members) || bundle.members.count < 2 ||
         bundle.rows < 1)
       return fail("a bundle has ", bundle.members.count, " members and ",
-                  bundle.rows, " rows: expects 2 or more and 1 or more");
+                  bundle.rows,
+                  " rows, but must have at least 2 members and at least 1 row");
     absl::Span<const int64_t> members = artifact.integers(bundle.members);
     int64_t bytes = 0;
     for (int64_t member : members) {
       if (member < 0 || static_cast<uint64_t>(member) >= inputs.size() ||
           isMember[member])
         return fail("member ", member,
-                    " of a bundle is no input, or is in a bundle already");
+                    " of a bundle is not an input, or is already in a bundle");
       isMember[member] = true;
       const InputRow &input = inputs[member];
       int64_t own = artifact.getLocalBytes(input);
@@ -344,11 +354,11 @@ absl::Status Verifier::verifyBundles() const {
           artifact.isDonated(static_cast<uint32_t>(member)) ||
           input.dtype != inputs[members[0]].dtype)
         return fail("member ", member,
-                    " of a bundle is overwritten, no parameter, or of another "
-                    "type than the first");
+                    " of a bundle must be a parameter that is not overwritten, "
+                    "of the first member's type");
       absl::optional<int64_t> sum = checkedAdd(bytes, own);
       if (!sum || own / getSize(input.dtype) % bundle.rows != 0)
-        return fail("member ", member, " of a bundle does not divide into ",
+        return fail("member ", member, " of a bundle cannot be divided into ",
                     bundle.rows, " rows");
       bytes = *sum;
     }
@@ -360,25 +370,27 @@ absl::Status Verifier::verifyEntry(const EntryRow &entry) const {
   TPRT_RETURN_IF_ERROR(verifyText(entry.name));
   if (!isInside<int64_t>(entry.inputs) || !isInside<OutputRow>(entry.outputs) ||
       !isInside<StepRow>(entry.steps))
-    return fail("an entry's lists lie outside their tables");
+    return fail("the lists of an entry are not inside their tables");
   if (entry.arenaSize > INT64_MAX || entry.positions < 0)
-    return fail("an entry has an arena of ", entry.arenaSize, " bytes");
+    return fail("an entry has an invalid arena of ", entry.arenaSize, " bytes");
   if (entry.counters > artifact.rows<ControlRow>().size())
-    return fail("an entry has ", entry.counters, " counters, but only ",
-                artifact.rows<ControlRow>().size(), " loops there are");
+    return fail("an entry has ", entry.counters,
+                " counters, but the artifact has only ",
+                artifact.rows<ControlRow>().size(), " loops");
   absl::Span<const int64_t> inputs = artifact.integers(entry.inputs);
   for (int64_t input : inputs)
     if (input < 0 ||
         static_cast<uint64_t>(input) >= artifact.rows<InputRow>().size())
-      return fail("an entry has no such input: ", input);
+      return fail("an entry names an input that does not exist, number ",
+                  input);
   TPRT_RETURN_IF_ERROR(verifyParts(artifact.rows<OutputRow>(entry.outputs)));
   absl::flat_hash_set<uint32_t> donated;
   for (const OutputRow &output : artifact.rows<OutputRow>(entry.outputs))
     if (output.alias != kNone &&
         (!absl::c_linear_search(inputs, output.alias) ||
          !donated.insert(output.alias).second))
-      return fail("an output overwrites an input that is not the entry's or "
-                  "is overwritten already");
+      return fail("an output overwrites an input that does not belong to the "
+                  "entry or is already overwritten");
   TPRT_RETURN_IF_ERROR(verifySteps(artifact, entry));
   return verifyInFlight(artifact, entry);
 }
@@ -389,28 +401,33 @@ absl::Status Verifier::verifyGpuCode() const {
   size_t images = artifact.rows<GpuImageRow>().size();
   if (artifact.getTarget() == kCudaTarget &&
       launches.size() != images * kernels)
-    return fail(kernels, " kernels of ", images, " images have ",
-                launches.size(), " launches");
+    return fail(kernels, " kernels in ", images,
+                " images have a wrong number of launches, ", launches.size(),
+                " launches");
   for (const LaunchRow &launch : launches)
     if (launch.blocks < 1 || launch.blocks > INT32_MAX || launch.threads < 1 ||
         launch.threads > kMaxGpuThreads)
-      return fail("a launch of ", launch.blocks, " blocks of ", launch.threads,
-                  " threads");
+      return fail("a launch has an invalid size of ", launch.blocks,
+                  " blocks of ", launch.threads, " threads");
   uint64_t size = artifact.bytes(SectionKind::GpuCode).size();
   for (const GpuImageRow &image : artifact.rows<GpuImageRow>()) {
     TPRT_RETURN_IF_ERROR(verifyText(image.name));
     if (image.kind > GpuImageKind::Cubin || image.offset > size ||
         image.size > size - image.offset)
-      return fail("code for a GPU lies outside its section");
+      return fail("the code for a GPU is not inside its section");
   }
   for (const CombineRow &combine : artifact.rows<CombineRow>())
     if (combine.kernel >= kernels || !isDType(combine.dtype) ||
         combine.reduction < Reduction::Sum ||
         combine.reduction > Reduction::Min || combine.groupSize < 1)
-      return fail("kernel ", combine.kernel, " combines nothing there is");
+      return fail("kernel ", combine.kernel,
+                  " is used to combine values, but it does not exist or its "
+                  "description is not valid");
   for (const RandomRow &random : artifact.rows<RandomRow>())
     if (random.kernel >= kernels || !isDType(random.dtype))
-      return fail("kernel ", random.kernel, " fills nothing there is");
+      return fail("kernel ", random.kernel,
+                  " is used to generate random numbers, but it does not exist "
+                  "or its type is not valid");
   return absl::OkStatus();
 }
 

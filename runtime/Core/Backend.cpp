@@ -33,7 +33,7 @@ static absl::StatusOr<const Plugin *> loadPlugin(const std::string &name) {
   auto fail = [&](absl::string_view why) {
     return makeError(ErrorCode::BackendMissing, "cannot load '", name,
                      "': ", why, "; install ", getLibrary(name),
-                     " and what it links beside libtprt.so");
+                     " and the libraries that it links beside libtprt.so");
   };
   if (name.empty() || name.find('/') != std::string::npos)
     return nullptr;
@@ -58,11 +58,11 @@ static absl::StatusOr<const Plugin *> loadPlugin(const std::string &name) {
   using GetPlugin = const Plugin *(*)();
   auto get = reinterpret_cast<GetPlugin>(dlsym(handle, "tprtGetPlugin"));
   if (!get)
-    return fail("it is no plugin of this runtime");
+    return fail("it is not a plugin of this runtime");
   const Plugin *plugin = get();
   if (plugin->version != kPluginVersion)
     return fail(absl::StrCat("it has plugin version ", plugin->version,
-                             ", not ", kPluginVersion));
+                             ", but this runtime expects ", kPluginVersion));
   return plugin;
 }
 
@@ -70,7 +70,7 @@ absl::StatusOr<CreateBackend *> tprt::loadBackend(const std::string &name) {
   TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(name));
   if (plugin && plugin->createBackend)
     return plugin->createBackend;
-  return makeError(ErrorCode::UnknownBackend, "there is no backend '", name,
+  return makeError(ErrorCode::UnknownBackend, "unknown backend '", name,
                    "'; write ", kCpuTarget, ", ", kCudaTarget, " or ",
                    kVirtual);
 }
@@ -80,6 +80,6 @@ tprt::loadTransport(const std::string &name) {
   TPRT_ASSIGN_OR_RETURN(const Plugin *plugin, loadPlugin(name));
   if (plugin && plugin->createWorld)
     return plugin->createWorld;
-  return makeError(ErrorCode::UnknownBackend, "there is no transport '", name,
+  return makeError(ErrorCode::UnknownBackend, "unknown transport '", name,
                    "'; write threads, mpi or ", kEnvironment);
 }

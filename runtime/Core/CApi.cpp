@@ -70,8 +70,9 @@ static absl::StatusOr<Struct> copySized(const Struct &given, size_t least,
   for (size_t i = sizeof(Struct); i < given.size; ++i)
     if (bytes[i] != 0)
       return makeError(ErrorCode::WrongState, name, " has ", given.size,
-                       " bytes, and what follows the first ", sizeof(Struct),
-                       " is set: this runtime is too old to know it");
+                       " bytes, and fields after the first ", sizeof(Struct),
+                       " bytes are set, but this runtime is too old to support "
+                       "them: set them to 0, or use a newer runtime");
   Struct result = {};
   std::memcpy(&result, bytes, std::min(given.size, sizeof(Struct)));
   return result;
@@ -91,10 +92,10 @@ static absl::StatusOr<SessionOptions> convert(const tprt_options *given) {
     result.transport = options->transport;
   result.ranks = options->ranks;
   if (options->threads < 0)
-    return refuse("tprt_options.threads is negative");
+    return refuse("tprt_options.threads must not be negative");
   result.threads = options->threads;
   if (options->tf32 != 0 && options->tf32 != 1)
-    return refuse("tprt_options.tf32 is neither 0 nor 1");
+    return refuse("tprt_options.tf32 must be 0 or 1");
   result.allowTF32 = options->tf32 == 1;
   if (options->timeout_s != 0)
     result.timeout = absl::Seconds(options->timeout_s);
@@ -153,7 +154,8 @@ static absl::Status bindTensor(const char *name, const tprt_tensor *value,
                         copySized(*value, least, "tprt_tensor"));
   if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape) ||
       (tensor.bytes > 0 && !tensor.data))
-    return refuse("tprt_bind without a complete tensor");
+    return refuse("tprt_bind expects a tensor with a shape and data, got a "
+                  "null pointer or a negative rank");
   TPRT_ASSIGN_OR_RETURN(DType dtype, convert(tensor.dtype));
   absl::Span<const int64_t> shape(tensor.shape,
                                   static_cast<size_t>(tensor.rank));
@@ -182,7 +184,8 @@ tprt_status tprt_agree(tprt_session *session, const char *name,
                        const char *value) {
   return call(session, [&](Session &s) -> absl::Status {
     if (!name || !value)
-      return refuse("tprt_agree without a name or a value");
+      return refuse(
+          "tprt_agree expects a name and a value, got a null pointer");
     s.agree(name, value);
     return absl::OkStatus();
   });
@@ -224,7 +227,7 @@ tprt_status tprt_read(tprt_session *session, const char *name, void *data,
     TPRT_ASSIGN_OR_RETURN(std::string whole, s.read(name ? name : ""));
     if (whole.size() != bytes || (bytes > 0 && !data))
       return makeError(ErrorCode::InputMismatch, "output '", name, "' has ",
-                       whole.size(), " bytes, the buffer ", bytes);
+                       whole.size(), " bytes, but the buffer has ", bytes);
     if (bytes > 0)
       std::memcpy(data, whole.data(), bytes);
     return absl::OkStatus();

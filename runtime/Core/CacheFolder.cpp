@@ -46,7 +46,8 @@ absl::StatusOr<CacheFolder> CacheFolder::open() {
   std::string base = getBase();
   if (base.empty())
     return makeError(ErrorCode::CacheUnusable,
-                     "neither XDG_CACHE_HOME nor HOME is an absolute path");
+                     "the cache needs a folder, but neither XDG_CACHE_HOME nor "
+                     "HOME is an absolute path; set one of them");
   CacheFolder folder(-1, base + "/tp-opt");
   if (::mkdir(base.c_str(), 0700) != 0 && errno != EEXIST)
     return failBecause("make", base);
@@ -61,7 +62,7 @@ absl::StatusOr<CacheFolder> CacheFolder::open() {
     return fail(folder.path, "belongs to another user; set XDG_CACHE_HOME to a "
                              "folder of yours");
   if (info.st_mode & 022)
-    return fail(folder.path, "can be written to by others; remove it");
+    return fail(folder.path, "can be written to by other users; remove it");
   if (info.st_mode & 077 && ::fchmod(folder.descriptor, 0700) != 0)
     return failBecause("close to others", folder.path);
   return folder;
@@ -84,8 +85,8 @@ absl::StatusOr<File> CacheFolder::openEntry(const std::string &name) const {
   if (::fstat(entry, &info) != 0)
     return failBecause("examine", whole);
   if (info.st_uid != ::geteuid() || info.st_mode & 022)
-    return fail(whole, "belongs to another user, or can be written to by "
-                       "others");
+    return fail(whole, "belongs to another user, or can be written to by other "
+                       "users; remove it");
   // Marks it as used. If that fails, it is pruned earlier.
   (void)::futimens(entry, nullptr);
   return file;

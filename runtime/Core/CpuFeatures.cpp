@@ -67,7 +67,7 @@ absl::Status tprt::checkCpu(absl::string_view required) {
       absl::StrSplit(required, absl::MaxSplits(':', 1));
   if (parts.first != kArchitecture)
     return makeError(ErrorCode::CpuMismatch, "the artifact was made for '",
-                     parts.first, "', this machine is ", kArchitecture,
+                     parts.first, "', but this machine is ", kArchitecture,
                      "; compile the program for it");
   std::vector<Feature> features = getFeatures();
   for (absl::string_view name :
@@ -77,8 +77,8 @@ absl::Status tprt::checkCpu(absl::string_view required) {
                      [&](const Feature &one) { return one.name == name; });
     if (found == features.end())
       return makeError(ErrorCode::CpuMismatch, "the artifact needs '", name,
-                       "', which this runtime cannot test for; compile it with "
-                       "one of: ",
+                       "', but this runtime cannot test whether the CPU has "
+                       "it; compile it with one of: ",
                        getHostCpu());
     if (!found->present)
       return makeError(ErrorCode::CpuMismatch, "the artifact needs '", name,

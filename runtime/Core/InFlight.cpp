@@ -79,15 +79,15 @@ absl::Status InFlightVerifier::walk(uint64_t first, uint64_t count) {
     const StepRow &step = artifact.rows<StepRow>()[i];
     if (step.kind == StepKind::CollectiveDone) {
       if (own.erase(step.row) == 0)
-        return RowVerifier::fail("step ", i,
-                                 " finishes a collective that was not started "
-                                 "in its region");
+        return RowVerifier::fail(
+            "step ", i,
+            " waits for a collective that was not started in the same region");
       finish(step.row);
       continue;
     }
     if (step.kind == StepKind::CollectiveStart && flights.contains(step.row))
       return RowVerifier::fail("step ", i,
-                               " starts a collective that is under way");
+                               " starts a collective that is already running");
     if (!flights.empty())
       TPRT_RETURN_IF_ERROR(verifyStep(i));
     if (step.kind == StepKind::CollectiveStart) {
@@ -111,7 +111,7 @@ absl::Status InFlightVerifier::walk(uint64_t first, uint64_t count) {
     return absl::OkStatus();
   uint64_t start = flights.at(*own.begin()).start;
   return RowVerifier::fail("the collective of ", describeStep(start),
-                           " is not finished in its region");
+                           " is not waited for in the region that starts it");
 }
 
 void InFlightVerifier::start(uint64_t number, uint32_t row) {

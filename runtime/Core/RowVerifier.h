@@ -18,7 +18,8 @@ protected:
 
   template <typename... Pieces>
   static absl::Status fail(const Pieces &...pieces) {
-    return makeError(ErrorCode::ArtifactCorrupt, pieces...,
+    return makeError(ErrorCode::ArtifactCorrupt,
+                     "the artifact is damaged: ", pieces...,
                      "; compile the program again");
   }
 
@@ -29,7 +30,7 @@ protected:
   absl::Status verifyText(TextRef ref) const {
     if (uint64_t{ref.offset} + ref.size >
         artifact.bytes(SectionKind::Text).size())
-      return fail("a name lies outside the text section");
+      return fail("a name is not inside the text section");
     return absl::OkStatus();
   }
 

@@ -116,11 +116,12 @@ parseTensor(const std::string &name, const json &entry, uint64_t dataSize) {
   absl::optional<std::vector<int64_t>> shape = parseList(entry, "shape");
   if (!shape)
     return makeError(ErrorCode::WeightsHeader, "tensor '", name,
-                     "' has no shape of integers");
+                     "' has no valid shape: expects a list of integers");
   absl::optional<std::vector<int64_t>> range = parseList(entry, "data_offsets");
   if (!range || range->size() != 2)
-    return makeError(ErrorCode::WeightsRange, "tensor '", name,
-                     "' has no two data_offsets within 63 bits");
+    return makeError(
+        ErrorCode::WeightsRange, "tensor '", name,
+        "' has no valid data_offsets: expects two numbers within 63 bits");
   int64_t begin = (*range)[0], end = (*range)[1];
   if (begin > end)
     return makeError(ErrorCode::WeightsRange, "tensor '", name,
@@ -134,11 +135,12 @@ parseTensor(const std::string &name, const json &entry, uint64_t dataSize) {
   absl::optional<int64_t> bytes = getNumElements(sizes);
   if (!bytes)
     return makeError(ErrorCode::WeightsRange, "tensor '", name, "' of shape [",
-                     absl::StrJoin(*shape, ", "), "] overflows 63 bits");
+                     absl::StrJoin(*shape, ", "),
+                     "] takes more bytes than fit in 63 bits");
   if (*bytes != end - begin)
     return makeError(ErrorCode::WeightsShape, "tensor '", name, "' of shape [",
                      absl::StrJoin(*shape, ", "), "] takes ", *bytes,
-                     " bytes but has ", end - begin);
+                     " bytes, but its data_offsets give ", end - begin);
   return TensorPlace{*type, *std::move(shape), static_cast<uint64_t>(begin),
                      static_cast<uint64_t>(*bytes)};
 }
@@ -166,9 +168,9 @@ static absl::Status checkCover(std::vector<NamedRange> ranges,
               return std::tie(a.begin, a.size) < std::tie(b.begin, b.size);
             });
   auto uncovered = [](uint64_t begin, uint64_t end) {
-    return makeError(ErrorCode::WeightsUncovered, "bytes ", begin, " to ", end,
-                     " of the data belong to no tensor; copy or write the "
-                     "file again");
+    return makeError(
+        ErrorCode::WeightsUncovered, "bytes ", begin, " to ", end,
+        " of the data do not belong to a tensor; copy or write the file again");
   };
   uint64_t place = 0;
   for (size_t i = 0; i < ranges.size(); ++i) {
@@ -190,11 +192,13 @@ static absl::StatusOr<uint64_t> parseLength(absl::string_view start,
   uint64_t length;
   if (start.size() < sizeof(length))
     return makeError(ErrorCode::WeightsTruncated, "the file has ", fileSize,
-                     " bytes, too few for the length of a header");
+                     " bytes, too few for a safetensors header");
   std::memcpy(&length, start.data(), sizeof(length));
   if (length > kMaxHeader)
-    return makeError(ErrorCode::WeightsHeaderTooLarge, "a header of ", length,
-                     " bytes: this is no safetensors file, or a damaged one");
+    return makeError(ErrorCode::WeightsHeaderTooLarge,
+                     "the header claims to have ", length,
+                     " bytes, more than is possible: the file is damaged or is "
+                     "not a safetensors file");
   if (length > fileSize - sizeof(length))
     return makeError(ErrorCode::WeightsTruncated,
                      "the file ends inside its header");
@@ -280,7 +284,7 @@ SafetensorsFolder::open(const std::string &path) {
   if (::stat(path.c_str(), &info) != 0)
     return makeError(ErrorCode::WeightsNotFound, "cannot find '", path,
                      "': ", std::strerror(errno),
-                     "; name a .safetensors file or a folder of such");
+                     "; name a .safetensors file or a folder of such files");
   absl::MutexLock lock(&result->mutex);
   if (!S_ISDIR(info.st_mode)) {
     result->folder = path;
@@ -315,10 +319,10 @@ absl::Status SafetensorsFolder::readIndex(const std::string &path) {
   json parsed = parseJson(text.view(), duplicate);
   auto map = parsed.is_object() ? parsed.find("weight_map") : parsed.end();
   if (!parsed.is_object() || map == parsed.end() || !map->is_object())
-    return makeError(ErrorCode::WeightsHeader, path,
-                     ": no JSON object with a weight_map, or one that nests "
-                     "deeper than ",
-                     kMaxDepth);
+    return makeError(
+        ErrorCode::WeightsHeader, path,
+        ": expects a JSON object with a weight_map, nested at most to depth ",
+        kMaxDepth);
   if (!duplicate.empty())
     return makeError(ErrorCode::WeightsDuplicate, path, ": '", duplicate,
                      "' occurs twice");
@@ -328,7 +332,7 @@ absl::Status SafetensorsFolder::readIndex(const std::string &path) {
     if (!item.value().is_string() ||
         item.value().get<std::string>().find('/') != std::string::npos)
       return makeError(ErrorCode::WeightsHeader, path, ": tensor '", item.key(),
-                       "' is in no file of this folder");
+                       "' is not in the file that the index names");
     index[item.key()] =
         absl::StrCat(folder, "/", item.value().get<std::string>());
   }

@@ -20,8 +20,9 @@ static constexpr absl::Duration kPatience = absl::Seconds(3);
 
 absl::Status Session::checkIdle() {
   if (!isStuck && threads->isBusy())
-    return makeError(ErrorCode::WrongState,
-                     "a run is under way; wait for it first");
+    return makeError(
+        ErrorCode::WrongState,
+        "a run has been started and is not finished; wait for it first");
   return failure;
 }
 
@@ -55,7 +56,7 @@ static absl::Status checkBools(absl::string_view name, DType dtype,
   return makeError(ErrorCode::InputMismatch, "element ", other, " of input '",
                    name, "' is the byte ",
                    static_cast<int>(static_cast<unsigned char>(bytes[other])),
-                   ", expects 0 or 1 for a bool");
+                   ", but a bool must be 0 or 1");
 }
 
 /// Returns the name of an input among the values that ranks must agree on.
@@ -119,7 +120,7 @@ absl::Status Session::checkTensor(const InputRow &input, DType dtype,
     return absl::OkStatus();
   return makeError(ErrorCode::InputMismatch, "input '",
                    artifact->text(input.name), "' is ",
-                   describeTensor(input.dtype, wanted), ", not ",
+                   describeTensor(input.dtype, wanted), ", got ",
                    describeTensor(dtype, shape));
 }
 
@@ -131,8 +132,8 @@ absl::Status Session::writeWhole(uint32_t index, DType dtype,
   TPRT_RETURN_IF_ERROR(checkTensor(input, dtype, shape));
   uint64_t size = *getNumElements(shape) * getSize(dtype);
   if (bytes.size() != size)
-    return makeError(ErrorCode::InputMismatch, "input '", name, "' takes ",
-                     size, " bytes, not ", bytes.size());
+    return makeError(ErrorCode::InputMismatch, "input '", name, "' expects ",
+                     size, " bytes, got ", bytes.size());
   TPRT_RETURN_IF_ERROR(checkBools(name, dtype, bytes));
   for (Rank &rank : ranks)
     TPRT_RETURN_IF_ERROR(rank.executor->writeInput(index, [&](char *block) {
@@ -175,7 +176,7 @@ absl::Status Session::bindPart(uint32_t index, DType dtype,
   if (dtype != input.dtype || shape != wanted || bytes.size() != size)
     return makeError(
         ErrorCode::InputMismatch, "input '", artifact->text(source.tensor),
-        "' is ", describeTensor(input.dtype, wanted), ", not ",
+        "' is ", describeTensor(input.dtype, wanted), ", got ",
         describeTensor(dtype, shape), " in ", bytes.size(), " bytes");
   return writePart(index, makeTensor(dtype, shape, bytes));
 }
@@ -356,7 +357,7 @@ absl::Status Session::start(absl::string_view name) {
     if (!isBound[input])
       unbound.push_back(artifact->text(artifact->rows<InputRow>()[input].name));
   if (!unbound.empty())
-    return makeError(ErrorCode::InputUnbound, "no value for ",
+    return makeError(ErrorCode::InputUnbound, "no value was given for ",
                      absl::StrJoin(unbound, ", "),
                      "; give --weights or --input, or bind it");
   bool isFirst = !lastEntry;
@@ -385,7 +386,7 @@ absl::Status Session::runRank(Rank &rank, uint32_t entry, bool isFirst,
 
 absl::Status Session::wait(absl::Duration timeout) {
   if (!threads->wait(timeout))
-    return makeError(ErrorCode::WrongState, "the run has not ended after ",
+    return makeError(ErrorCode::WrongState, "the run has not finished after ",
                      absl::FormatDuration(timeout));
   return finishRanks();
 }
@@ -399,9 +400,9 @@ absl::Status Session::run(absl::string_view entry) {
 
 absl::Status Session::endLateRun(absl::string_view entry) {
   failure = makeError(ErrorCode::RunTimeout, "the run of '", entry,
-                      "' has not ended within ",
+                      "' has not finished within ",
                       absl::FormatDuration(options.runTimeout),
-                      "; a longer limit helps if it is only slow");
+                      "; raise the limit if the run is only slow");
   failRanks(failure);
   // Ranks notice between steps; a single step may never end.
   isStuck = !threads->wait(kPatience);
@@ -411,7 +412,9 @@ absl::Status Session::endLateRun(absl::string_view entry) {
 absl::StatusOr<std::string> Session::read(absl::string_view name) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   if (!lastEntry)
-    return makeError(ErrorCode::WrongState, "nothing has been run yet");
+    return makeError(
+        ErrorCode::WrongState,
+        "the program has not been run yet; run it before reading outputs");
   const EntryRow &entry = artifact->rows<EntryRow>()[*lastEntry];
   for (const Artifact::Result &result : artifact->getResults(entry))
     if (result.name == name)
@@ -512,8 +515,8 @@ Session::exchangeBlocks(const Distributed &tensor) {
         if (!absl::EndsWith((*all)[peer], mark))
           return makeError(ErrorCode::RanksDisagree, "rank ", rank.number,
                            ", reading '", tensor.name, "': rank ", peer,
-                           " reads another tensor, or one of another run; "
-                           "make the same calls on all ranks");
+                           " reads another tensor or the output of another "
+                           "run; make the same calls on all ranks");
       blocks = *std::move(all);
       return absl::OkStatus();
     });

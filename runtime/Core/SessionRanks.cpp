@@ -114,7 +114,7 @@ absl::Status Session::awaitTransport(absl::string_view doing) {
   isStuck = true;
   failure =
       makeError(ErrorCode::CollectiveTimeout, describeLaunched(), ", ", doing,
-                ": another rank did not arrive, or has stopped, within ",
+                ": another rank did not arrive, or stopped, within ",
                 absl::FormatDuration(options.timeout),
                 "; a longer --timeout helps if it is only slow");
   return failure;
@@ -127,8 +127,8 @@ absl::Status Session::close() {
   if (!isStuck && !threads->wait(options.timeout)) {
     isStuck = true;
     failure = makeError(
-        ErrorCode::RunTimeout, "the run under way has not ended within ",
-        absl::FormatDuration(options.timeout), " of being stopped");
+        ErrorCode::RunTimeout, "the run under way has not finished within ",
+        absl::FormatDuration(options.timeout), " after it was stopped");
   }
   // Executors and worlds are destroyed on the threads that made them, as MPI
   // requires.
@@ -188,12 +188,13 @@ absl::Status Session::compareProgram(World &world) const {
   const char *told = std::getenv("PMI_SIZE");
   if (world.getSize() == 1 && told && std::atoi(told) > 1 &&
       options.transport == "mpi")
-    mesh = makeError(ErrorCode::MeshMismatch, "the launcher has started ", told,
-                     " processes (PMI_SIZE), and MPI sees one: it is not the "
-                     "launcher of the MPI library that is loaded, which is "
-                     "Open MPI's unless this was built with another; start "
-                     "them with its mpirun, as in mpirun -n ",
-                     wanted, " tp-run ...");
+    mesh =
+        makeError(ErrorCode::MeshMismatch, "the launcher has started ", told,
+                  " processes (PMI_SIZE), but MPI sees only one: the launcher "
+                  "does not belong to the MPI library that is loaded, which is "
+                  "Open MPI's by default; start the processes with the mpirun "
+                  "of that library, as in mpirun -n ",
+                  wanted, " tp-run ...");
   else if (world.getSize() != wanted)
     mesh = makeError(ErrorCode::MeshMismatch, "rank ", world.getRank(), ": ",
                      world.getSize(),
@@ -210,7 +211,7 @@ absl::Status Session::compareProgram(World &world) const {
   for (size_t rank = 0; rank < all->size(); ++rank)
     if ((*all)[rank] != mine)
       return makeError(ErrorCode::ProgramMismatch, "rank ", world.getRank(),
-                       " runs program ", mine, ", rank ", rank,
+                       " runs program ", mine, ", but rank ", rank,
                        " runs program ", (*all)[rank],
                        "; give every rank the same artifact");
   return mesh;

@@ -70,7 +70,7 @@ private:
 absl::Status StepVerifier::verify(uint64_t first, uint64_t count,
                                   unsigned depth) {
   if (depth > kMaxNesting)
-    return fail("loops nest deeper than ", kMaxNesting);
+    return fail("loops are nested deeper than ", kMaxNesting);
   uint64_t end = first + count;
   for (uint64_t i = first; i < end; ++i) {
     const StepRow &step = artifact.rows<StepRow>()[i];
@@ -81,13 +81,13 @@ absl::Status StepVerifier::verify(uint64_t first, uint64_t count,
     const ControlRow &control = artifact.rows<ControlRow>()[step.row];
     uint64_t nested = uint64_t{control.first} + control.second;
     if (nested > end - i - 1)
-      return fail("step ", i, " governs steps beyond its region");
+      return fail("step ", i, " contains steps outside of its region");
     bool loops = isLoop(control.kind);
     if (loops) {
       if (control.counter >= entry.counters || control.trips < 0 ||
           control.trips > INT32_MAX ||
           !activeLoops.try_emplace(control.counter, control.trips).second)
-        return fail("step ", i, " is a loop with a bad counter or bound");
+        return fail("step ", i, " is a loop with an invalid counter or bound");
     }
     uint64_t second = i + 1 + control.first;
     TPRT_RETURN_IF_ERROR(verify(i + 1, control.first, depth + 1));
@@ -119,7 +119,8 @@ template <typename Row>
 absl::Status StepVerifier::verifyRow(const StepRow &step) const {
   absl::Span<const Row> rows = artifact.rows<Row>();
   if (step.row >= rows.size())
-    return fail("row ", step.row, " of ", rows.size());
+    return fail("the step names a row that its table does not have, number ",
+                step.row, " of ", rows.size());
   TPRT_RETURN_IF_ERROR(verifyFields(rows[step.row]));
   for (const StepAccess &access : getAccesses(artifact, step))
     TPRT_RETURN_IF_ERROR(verifyAccess(access));
@@ -144,8 +145,8 @@ absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
       if (!isTimed &&
           (step.kind != StepKind::Control ||
            artifact.rows<ControlRow>()[step.row].kind != ControlKind::Choice))
-        return fail("a choice has a step other than a kernel, matmul, "
-                    "copy, fill or choice");
+        return fail("a choice may only contain kernels, matmuls, copies, fills "
+                    "and choices");
       for (const StepAccess &access : getAccesses(artifact, step)) {
         const BufferRow &to = access.buffer;
         if (access.kind == AccessKind::Write && to.space != Space::Arena)
@@ -153,14 +154,15 @@ absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
                           to.counter, to.place);
       }
     }
-    return way.count > 0 ? absl::OkStatus() : fail("a choice without steps");
+    return way.count > 0 ? absl::OkStatus()
+                         : fail("a branch of a choice has no steps");
   };
   std::set<Written> byFirst, bySecond;
   TPRT_RETURN_IF_ERROR(collect(first, byFirst));
   TPRT_RETURN_IF_ERROR(collect(second, bySecond));
   return byFirst == bySecond
              ? absl::OkStatus()
-             : fail("the two ways of a choice write different buffers");
+             : fail("the two branches of a choice write different buffers");
 }
 
 //===----------------------------------------------------------------------===//
@@ -174,7 +176,7 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
                                         uint64_t elementSize,
                                         AccessKind kind) const {
   if (buffer.space > Space::Bundle)
-    return fail("a buffer in an unknown space");
+    return fail("a buffer is in an unknown kind of memory");
   int64_t storage = 0;
   bool writable = true;
   switch (buffer.space) {
@@ -183,9 +185,10 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
     break;
   case Space::Input: {
     if (!absl::c_linear_search(artifact.integers(entry.inputs), buffer.index))
-      return fail("input ", buffer.index, " is not the entry's");
+      return fail("input ", buffer.index, " does not belong to the entry");
     if (places[buffer.index].isMember())
-      return fail("input ", buffer.index, " lies in a bundle");
+      return fail("input ", buffer.index,
+                  " is part of a bundle and must be read through it");
     storage = artifact.getLocalBytes(artifact.rows<InputRow>()[buffer.index]);
     writable = false;
     for (const OutputRow &output : artifact.rows<OutputRow>(entry.outputs))
@@ -196,7 +199,9 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
     if (buffer.index < entry.outputs.first ||
         buffer.index - entry.outputs.first >= entry.outputs.count ||
         artifact.rows<OutputRow>()[buffer.index].alias != kNone)
-      return fail("output ", buffer.index, " is not the entry's own storage");
+      return fail("output ", buffer.index,
+                  " is used as storage, but belongs to another entry or "
+                  "overwrites an input");
     storage = artifact.getLocalBytes(artifact.rows<OutputRow>()[buffer.index]);
     break;
   case Space::Constant:
@@ -207,29 +212,30 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   case Space::Bundle: {
     absl::Span<const BundleRow> bundles = artifact.rows<BundleRow>();
     if (buffer.index >= bundles.size())
-      return fail("bundle ", buffer.index, " of ", bundles.size());
+      return fail("the step names a bundle that does not exist, number ",
+                  buffer.index, " of ", bundles.size());
     for (int64_t member : artifact.integers(bundles[buffer.index].members))
       if (!absl::c_linear_search(artifact.integers(entry.inputs), member))
-        return fail("bundle ", buffer.index, " is not the entry's");
+        return fail("bundle ", buffer.index, " does not belong to the entry");
     storage = static_cast<int64_t>(getBytes(artifact, bundles[buffer.index]));
     writable = false;
     break;
   }
   }
   if (kind == AccessKind::Write && !writable)
-    return fail("a write to a buffer that is only read");
+    return fail("the step writes to a buffer that is read-only");
 
   if (buffer.offset > INT64_MAX || buffer.size > INT64_MAX)
-    return fail("a buffer leaves its storage of ", storage, " bytes");
+    return fail("a buffer is not inside its storage of ", storage, " bytes");
   auto offset = static_cast<int64_t>(buffer.offset);
   absl::optional<int64_t> distance = 0; // to the last position
   if (buffer.counter != kNone && activeLoops.count(buffer.counter) == 0)
-    return fail("a buffer moves with a loop that is not around it");
+    return fail("a buffer moves with a loop that does not contain the step");
   if (buffer.place != kNone &&
       (buffer.counter != kNone ||
        buffer.place >= artifact.rows<PlaceRow>().size()))
-    return fail("a buffer moves with a place that is none, or with a loop, "
-                "too");
+    return fail("a buffer moves with a place that does not exist, or with a "
+                "place and a loop at once");
   int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
   distance = checkedMultiply(getPositions(buffer) - 1, step);
   bool isForward = buffer.step >= 0;
@@ -238,7 +244,7 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   if (end && distance && isForward)
     end = checkedAdd(*end, *distance);
   if (!end || *end > storage || !distance || (!isForward && *distance > offset))
-    return fail("a buffer leaves its storage of ", storage, " bytes");
+    return fail("a buffer is not inside its storage of ", storage, " bytes");
   if (buffer.offset % elementSize != 0 || buffer.step % elementSize != 0)
     return fail("a buffer is not aligned to its elements");
   return absl::OkStatus();
@@ -266,11 +272,12 @@ absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
   if (bytes)
     bytes = checkedMultiply(*bytes, getSize(access.dtype));
   if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
-    return fail("strides leave a buffer of ", buffer.size, " bytes");
+    return fail("the step accesses elements outside of a buffer of ",
+                buffer.size, " bytes");
   // This also bounds the number of elements: each has its own memory.
   if (access.kind == AccessKind::Write &&
       !isWithoutOverlap(access.sizes, access.strides))
-    return fail("a step writes elements that share memory");
+    return fail("the step writes elements that share memory");
   return absl::OkStatus();
 }
 
@@ -298,9 +305,10 @@ bool StepVerifier::overlap(const BufferRow &a, const BufferRow &b) const {
 absl::Status StepVerifier::verifyFields(const KernelCallRow &call) const {
   if (call.kernel >= artifact.rows<KernelRow>().size() ||
       !isInside<BufferRow>(call.buffers) || !isInside<ScalarRow>(call.scalars))
-    return fail("a kernel call refers outside its tables");
+    return fail("a kernel call uses rows outside of their tables");
   if (call.rowBegin < 0 || call.rowEnd < call.rowBegin)
-    return fail("a kernel call with rows ", call.rowBegin, " to ", call.rowEnd);
+    return fail("a kernel call has an invalid range of rows, ", call.rowBegin,
+                " to ", call.rowEnd);
   for (const ScalarRow &scalar : artifact.rows<ScalarRow>(call.scalars)) {
     bool known = scalar.kind == ScalarKind::Constant ||
                  (scalar.kind == ScalarKind::Coordinate &&
@@ -308,7 +316,7 @@ absl::Status StepVerifier::verifyFields(const KernelCallRow &call) const {
                  (scalar.kind == ScalarKind::Counter &&
                   activeLoops.contains(scalar.index));
     if (!known)
-      return fail("a kernel's scalar refers to nothing");
+      return fail("a scalar of a kernel call is not valid");
   }
   return absl::OkStatus();
 }
@@ -324,13 +332,13 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
   for (int64_t size : {matmul.m, matmul.n, matmul.k, matmul.batch[0],
                        matmul.batch[1], matmul.batch[2]})
     if (size < 1)
-      return fail("a matmul with a dimension of ", size);
+      return fail("a matmul has a dimension of size ", size);
   // A may be repacked into another order as a whole, in f32, so that its size
   // must not overflow.
   int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
                       matmul.m,        matmul.k,        getSize(DType::F32)};
   if (!getNumElements(packed))
-    return fail("a matmul with too many batches");
+    return fail("a matmul has too many batches");
   bool isCuda = artifact.getTarget() == kCudaTarget;
   auto isResult = [&](DType type) {
     return type == DType::F32 || type == DType::BF16 ||
@@ -340,12 +348,12 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
   if (a.dtype != b.dtype || (!isFloat8 && !isResult(a.dtype)) ||
       !isResult(c.dtype) ||
       (!isFloat8 && c.dtype != DType::F32 && c.dtype != a.dtype))
-    return fail("a matmul of types that the target does not multiply");
+    return fail("a matmul has element types that the target does not support");
   if (!isMatrix(a, matmul.m, matmul.k) || !isMatrix(b, matmul.k, matmul.n) ||
       c.strides[kMaxBatch + 1] != 1)
-    return fail("a matmul of strides that are no matrix's");
+    return fail("a matmul has strides that do not describe a matrix");
   if (!isInside<PostOpRow>(matmul.postOps) || matmul.postOps.count > 16)
-    return fail("a matmul's post-ops lie outside their table");
+    return fail("the post-ops of a matmul are not inside their table");
   absl::Span<const PostOpRow> postOps =
       artifact.rows<PostOpRow>(matmul.postOps);
   for (size_t i = 0; i < postOps.size(); ++i) {
@@ -355,7 +363,8 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
     if (postOps[i].kind > PostOpKind::Multiply)
       continue;
     if (!isResult(postOps[i].operand.dtype))
-      return fail("a post-op's operand is of a type that no matmul gives");
+      return fail(
+          "the operand of a post-op has a type that a matmul does not support");
   }
   return absl::OkStatus();
 }
@@ -367,31 +376,32 @@ absl::Status StepVerifier::verifyOperands(const MatmulRow &matmul) const {
       (b.space == Space::Input &&
        artifact.rows<InputRow>()[b.index].role == Role::Parameter);
   if (matmul.constantB && !isConstant)
-    return fail("a matmul whose constant operand is none");
+    return fail("a matmul expects operand B to be constant, but B is not");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyFields(const CollectiveRow &row) const {
   if (static_cast<uint32_t>(row.kind) >= kNumCollectives ||
       row.communicator >= artifact.rows<CommunicatorRow>().size())
-    return fail("a collective of an unknown kind or communicator");
+    return fail("a collective has an unknown kind or communicator");
   int64_t group = artifact.getGroupSize(
       artifact.rows<CommunicatorRow>()[row.communicator].axes);
   bool reduces = row.kind == CollectiveKind::AllReduce ||
                  row.kind == CollectiveKind::ReduceScatter;
   if (reduces != (row.reduction != Reduction::None) ||
       row.reduction > Reduction::Min)
-    return fail("a collective with the wrong reduction");
+    return fail("a collective has a wrong or missing reduction");
   if (reduces && isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
-    return fail("a sum of 8-bit floats");
+    return fail("a collective cannot reduce 8-bit floats");
   bool permutes = row.kind == CollectiveKind::CollectivePermute;
   if (!isInside<int64_t>(row.permutation) ||
       row.permutation.count != (permutes ? group : 0))
-    return fail("a permutation of ", row.permutation.count, " for ", group,
-                " positions");
+    return fail("a permutation has ", row.permutation.count,
+                " entries for a group of ", group, " devices");
   for (int64_t from : artifact.integers(row.permutation))
     if (from < -1 || from >= group)
-      return fail("a permutation names position ", from, " of ", group);
+      return fail("a permutation names a position that does not exist, number ",
+                  from, " of ", group);
   return absl::OkStatus();
 }
 
@@ -400,62 +410,64 @@ absl::Status StepVerifier::verifyOperands(const CollectiveRow &row) const {
       row.kind == CollectiveKind::AllReduce &&
       std::memcmp(&row.source, &row.destination, sizeof(BufferRow)) == 0;
   if (!inPlace && row.count > 0 && overlap(row.source, row.destination))
-    return fail("a collective's source and destination overlap");
+    return fail("the source and the destination of a collective overlap");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyFields(const CopyRow &copy) const {
   if (copy.rank > kMaxDims)
-    return fail("a copy of ", copy.rank, " dimensions");
+    return fail("a copy has too many dimensions, ", copy.rank, " dimensions");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyFields(const FillRow &fill) const {
   if (fill.rank > kMaxDims)
-    return fail("a fill of ", fill.rank, " dimensions");
+    return fail("a fill has too many dimensions, ", fill.rank, " dimensions");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyFields(const ControlRow &control) const {
   if (static_cast<uint32_t>(control.kind) >= kNumControls)
-    return fail("an unknown control step");
+    return fail("a control step has an unknown kind");
   if (control.kind == ControlKind::Loop && control.second != 0)
-    return fail("a loop with two bodies");
+    return fail("a loop has two bodies");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyFields(const ScatterRow &row) const {
   if (static_cast<uint32_t>(row.kind) >= kNumScatterKinds)
-    return fail("a scatter of an unknown kind");
+    return fail("a scatter has an unknown kind");
   bool isNarrow = isDType(row.dtype) && isFloat(row.dtype) &&
                   getSize(row.dtype) < getSize(DType::F32);
   if (isNarrow && row.kind != ScatterKind::Set)
-    return fail("a scatter that computes in ", getName(row.dtype));
+    return fail("a scatter cannot combine elements of type ",
+                getName(row.dtype));
   if (!getNumElements({row.batch, row.outer, row.count, row.inner}))
-    return fail("a scatter of too many updates");
+    return fail("a scatter has too many updates");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyOperands(const ScatterRow &row) const {
   if (overlap(row.updates, row.destination) ||
       overlap(row.indices, row.destination))
-    return fail("a scatter reads what it writes");
+    return fail("a scatter reads and writes the same memory");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyFields(const SortRow &row) const {
   if (!getNumElements({row.rows, row.columns}) || row.columns > INT32_MAX ||
       row.kept > row.columns)
-    return fail("a sort of ", row.columns, " columns that keeps ", row.kept);
+    return fail("a sort has ", row.columns,
+                " columns and keeps an invalid number of them, ", row.kept);
   if (isDType(row.dtype) && row.dtype >= DType::F8E4M3FN)
-    return fail("a sort of 8-bit floats");
+    return fail("a sort does not support 8-bit floats");
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyOperands(const SortRow &row) const {
   if (overlap(row.source, row.values) || overlap(row.source, row.indices) ||
       overlap(row.values, row.indices))
-    return fail("a sort's buffers overlap");
+    return fail("the buffers of a sort overlap");
   return absl::OkStatus();
 }
 

@@ -145,12 +145,12 @@ static absl::Status checkStored(absl::string_view name,
   if (wanted != absl::MakeConstSpan(tensor.shape))
     return makeError(ErrorCode::WeightsShape, "tensor '", name,
                      "' is stored as [", absl::StrJoin(tensor.shape, ", "),
-                     "], the program was compiled for [",
+                     "], but the program was compiled for [",
                      absl::StrJoin(wanted, ", "), "]");
   if (!canConvert(tensor.dtype, dtype))
     return makeError(ErrorCode::WeightsDType, "tensor '", name,
                      "' is stored as ", getName(tensor.dtype),
-                     ", which cannot become ", getName(dtype));
+                     ", which cannot be converted to ", getName(dtype));
   return absl::OkStatus();
 }
 

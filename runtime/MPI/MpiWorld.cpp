@@ -107,10 +107,11 @@ absl::Status MpiWorld::allowThreads() {
   TPRT_RETURN_IF_ERROR(checkMpi(MPI_Query_thread(&provided), "threads"));
   if (provided >= MPI_THREAD_SERIALIZED)
     return absl::OkStatus();
-  return makeError(ErrorCode::Transport, "rank ", rank,
-                   ": MPI was started for one thread, and collectives that go "
-                   "on while the program computes take another; start it by "
-                   "MPI_Init_thread with MPI_THREAD_SERIALIZED");
+  return makeError(
+      ErrorCode::Transport, "rank ", rank,
+      ": MPI was initialized for one thread only, but collectives that overlap "
+      "with computing use a second thread; initialize MPI by MPI_Init_thread "
+      "with MPI_THREAD_SERIALIZED");
 }
 
 /// Finds out whether ranks of one host are bound to cores of their own or share
@@ -156,11 +157,11 @@ absl::Status MpiWorld::compare(CollectiveHeader ours, CollectiveHeader theirs,
     return makeError(code, getContext(describe(call)), ": rank ", peer, why...);
   };
   if (theirs.runDigest != ours.runDigest)
-    return fail(ErrorCode::RanksDisagree,
-                " was not given the same for this run, or makes other calls");
+    return fail(ErrorCode::RanksDisagree, " was given other options or inputs "
+                                          "for this run, or makes other calls");
   if (theirs.index != ours.index)
     return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
-                theirs.index, ", this one at number ", ours.index);
+                theirs.index, ", but this rank is at number ", ours.index);
   return absl::OkStatus();
 }
 
@@ -277,7 +278,7 @@ absl::Status MpiWorld::findFailure() {
     TPRT_RETURN_IF_ERROR(receiveFailure());
   return makeError(ErrorCode::PeerFailed,
                    "the launcher ended the job, as it does when a rank has "
-                   "died; its message tells which");
+                   "died; its own message names that rank");
 }
 
 /// Sleeps, longer the more it has waited. It is called only after a while:
@@ -297,7 +298,7 @@ getMissingSenders(const Messages &messages) {
       TPRT_RETURN_IF_ERROR(
           checkMpi(MPI_Request_get_status(messages.requests[i], &arrived,
                                           MPI_STATUS_IGNORE),
-                   "asking who is missing"));
+                   "asking which ranks are missing"));
     if (!arrived && messages.senders[i] >= 0 &&
         !absl::c_linear_search(missing, messages.senders[i]))
       missing.push_back(messages.senders[i]);
@@ -459,8 +460,8 @@ createWorld(absl::Duration timeout) {
   TPRT_RETURN_IF_ERROR(checkMpi(MPI_Finalized(&hasEnded), "finalized"));
   if (hasEnded)
     return makeError(ErrorCode::Transport,
-                     "MPI has been ended in this process and cannot start "
-                     "again");
+                     "MPI has already been finalized in this process and "
+                     "cannot start again");
   if (!isRunning) {
     int provided = 0;
     TPRT_RETURN_IF_ERROR(checkMpi(

@@ -82,7 +82,7 @@ func.func @hidden(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@me
 // The gathered dimension is summed over.
 // CHECK-LABEL: func.func @summed
 // CHECK-NOT: tp.gather_einsum
-// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="waits {{[0-9.]+}} us; gathering while multiplying could hide it, but the products sum over the gathered dimension, or both of their operands have it"
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="waits {{[0-9.]+}} us; gathering while multiplying could hide it, but the products sum over the gathered dimension, or both operands of a product have it"
 func.func @summed(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
                   %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
     -> (tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>}) {

@@ -8,7 +8,7 @@
 // RUN: tp-opt %s --tp-shard=stop-after=collectives -o %t.mlir
 // RUN: tp-opt %t.mlir --tp-remark-collectives --remarks-filter=tp-comm -o %t.out 2>&1 | FileCheck %s
 
-// CHECK: the whole tensor is gathered, as no cheaper way leads from [{"x"}, {}] to [{"x":(1)2}, {}]
+// CHECK: the whole tensor is gathered, because no cheaper way exists from [{"x"}, {}] to [{"x":(1)2}, {}]
 // CHECK-SAME: bytes=480
 
 spmd.mesh @mesh <["x"=4]>

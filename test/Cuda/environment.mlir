@@ -4,12 +4,12 @@
 // RUN: tp-opt %s --tp-compile="mesh=model=2 target=cuda" --tp-artifact=%t.tpx -o /dev/null
 // RUN: env LD_LIBRARY_PATH=%fake_gpu RANK=1 WORLD_SIZE=2 LOCAL_RANK=0 MASTER_ADDR=node1 MASTER_PORT=29500 \
 // RUN:   not tp-run %t.tpx --backend=cuda --timeout=0.3 2>&1 | FileCheck %s
-// CHECK: error: [TP0871] rank 1: NCCL, connecting the ranks at node1:29501: not done within 300ms
+// CHECK: error: [TP0871] rank 1: NCCL, connecting the ranks at node1:29501: not finished within 300ms
 // RUN: env LD_LIBRARY_PATH=%fake_gpu SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=2 SLURM_LOCALID=0 SLURM_LAUNCH_NODE_IPADDR=10.0.0.1 SLURM_JOB_ID=7 \
 // RUN:   not tp-run %t.tpx --backend=cuda --timeout=0.3 2>&1 | FileCheck %s --check-prefix=SLURM
 // SLURM: at 10.0.0.1:20007:
 // RUN: env LD_LIBRARY_PATH=%fake_gpu RANK=1 WORLD_SIZE=2 not tp-run %t.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=WHERE
-// WHERE: error: [TP0863] the environment says rank 1 of 2 and does not say where rank 0 is to be found; set NCCL_COMM_ID=HOST:PORT
+// WHERE: error: [TP0863] the environment says rank 1 of 2, but not the address of rank 0; set NCCL_COMM_ID=HOST:PORT
 
 // Alone, it takes NCCL where it is said where rank 0 is.
 // RUN: tp-opt %s --tp-compile="mesh=model=1 target=cuda" --tp-artifact=%t1.tpx -o %t1.step

@@ -29,7 +29,7 @@
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_FAIL=cuInit:1 not tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=INIT
 // INIT: [TP0883] the GPU: starting the driver: an error of the fake GPU
 // RUN: env LD_LIBRARY_PATH=%fake_gpu not tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=FEW
-// FEW: [TP0883] rank 1 is number 1 on this machine, which has 1 GPUs: use fewer ranks, or --backend=virtual
+// FEW: [TP0883] rank 1 is process number 1 on this machine, but the machine has 1 GPUs: use fewer ranks, or --backend=virtual to run all ranks on one GPU
 // RUN: env LD_LIBRARY_PATH=%fake_gpu not tp-run %t/cpu.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: [TP0849]
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_DEVICES=2 not tp-run %t/sum.tpx --backend=cuda --ranks=3 2>&1 | FileCheck %s --check-prefix=MESH
@@ -39,12 +39,12 @@
 
 // A collective that never ends: both ranks say so, and the first cause is it.
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_DEVICES=2 TPRT_FAKE_STUCK=8 not tp-run %t/sum.tpx --backend=cuda --timeout=0.5 2>&1 | FileCheck %s --check-prefix=STUCK
-// STUCK: error: [TP0871] rank {{[01]}}, all_reduce '{{.*}}': not done within 500ms
+// STUCK: error: [TP0871] rank {{[01]}}, all_reduce '{{.*}}': not finished within 500ms
 // STUCK: error: [TP087{{[01]}}] rank {{[01]}}
 
 // Processes whose GPUs do not find each other, and one that dies on the way.
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_DEVICES=2 not %mpirun -n 2 tp-run %t/sum.tpx --backend=cuda --timeout=1 2>&1 | FileCheck %s --check-prefix=ALONE
-// ALONE-DAG: error: [TP0871] rank {{[01]}}: NCCL, connecting the ranks: not done within 1s
+// ALONE-DAG: error: [TP0871] rank {{[01]}}: NCCL, connecting the ranks: not finished within 1s
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_DEVICES=2 not timeout 20 %mpirun -n 1 tp-run %t/sum.tpx --backend=cuda : -n 1 env TPRT_FAKE_DEATH=connect tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=DEATH
 // DEATH: error: [TP0870] rank 0: the launcher ended the job
 

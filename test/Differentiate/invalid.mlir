@@ -3,7 +3,7 @@
 // A loop whose iterations nothing counts.
 func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "loss"}) {
   %zero = tp.constant dense<0.0> : tensor<f32>
-  // expected-error @below {{[TP0540] 'tp.while' op has no gradient, since nothing says how often it runs; write a loop with a known number of iterations, tp.for (lax.scan, or lax.fori_loop with constant bounds)}}
+  // expected-error @below {{[TP0540] 'tp.while' op has no gradient, because its number of iterations is not known; write a loop with a known number of iterations, tp.for (lax.scan, or lax.fori_loop with constant bounds)}}
   %r = tp.while (%x) cond {
   ^bb0(%a: tensor<4xf32>):
     %s = tp.reduce sum %a dims = [0] : tensor<4xf32> -> tensor<f32>
@@ -23,7 +23,7 @@ func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "l
 // A manual region.
 spmd.mesh @mesh <["d"=2]>
 func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "loss"}) {
-  // expected-error @below {{[TP0540] 'spmd.manual' op has no gradient: the loss depends on its result, and its result on what is trained}}
+  // expected-error @below {{[TP0540] 'spmd.manual' op has no gradient, but the loss depends on its result and its result on a trained argument; leave it out of the loss, or do not train that argument}}
   %r = spmd.manual (%x) in [<@mesh, [{"d"}]>] out [<@mesh, [{"d"}]>] axes {"d"} {
   ^bb0(%a: tensor<2xf32>):
     %n = tp.sin %a : tensor<2xf32>
@@ -35,21 +35,21 @@ func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "l
 
 // -----
 
-// expected-error @below {{[TP0541] loss=loss: @main has no such result: write one of y, result1}}
+// expected-error @below {{[TP0541] loss=loss: @main has no result of this name: write one of y, result1}}
 func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<4xf32> {tp.name = "y"}, tensor<4xf32>) {
   return %x, %x : tensor<4xf32>, tensor<4xf32>
 }
 
 // -----
 
-// expected-error @below {{[TP0541] loss=loss is of type 'tensor<4xf32>': a loss is a scalar of f32 or f64; take its mean or sum, and convert it}}
+// expected-error @below {{[TP0541] loss=loss is of type 'tensor<4xf32>', but a loss must be a scalar of f32 or f64; take its mean or sum, and convert it}}
 func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<4xf32> {tp.name = "loss"}) {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @below {{[TP0541] loss=loss is of type 'tensor<bf16>': a loss is a scalar of f32 or f64; take its mean or sum, and convert it}}
+// expected-error @below {{[TP0541] loss=loss is of type 'tensor<bf16>', but a loss must be a scalar of f32 or f64; take its mean or sum, and convert it}}
 func.func @main(%x: tensor<bf16> {tp.name = "x"}) -> (tensor<bf16> {tp.name = "loss"}) {
   return %x : tensor<bf16>
 }
@@ -64,7 +64,7 @@ func.func @main(%y: tensor<f32> {tp.name = "y"}, %z: tensor<f32>, %x: tensor<i32
 
 // -----
 
-// expected-error @below {{[TP0720] there are several functions, f, g: write entry=NAME}}
+// expected-error @below {{[TP0720] the module has several public functions, f, g: name one by entry=NAME}}
 module {
   func.func @f(%x: tensor<f32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "loss"}) {
     return %x : tensor<f32>

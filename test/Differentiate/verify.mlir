@@ -47,7 +47,7 @@ func.func @zeros(%x: tensor<3xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "
 // -----
 
 // Nothing can be said.
-// expected-error @below {{[TP0713] neither the loss nor its gradients are numbers on the data that was tried, so that nothing is proved}}
+// expected-error @below {{[TP0713] the loss or its gradients are NaN or infinite on all data that was tried, so nothing could be verified}}
 func.func @nan(%x: tensor<3xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "loss"}, tensor<3xf32> {tp.name = "x.grad", tp.role = "gradient"}) {
   %nan = tp.constant dense<0x7FC00000> : tensor<3xf32>
   %y = tp.mul %x, %nan : tensor<3xf32>

@@ -2,29 +2,29 @@
 //
 // RUN: split-file %s %t
 // RUN: not tp-opt %t/x.mlir --tp-verify-against -o %t/out 2>&1 | FileCheck %s --check-prefix=NO-FILE
-// NO-FILE: error: [TP0709] no whole program in ""
+// NO-FILE: error: [TP0709] cannot read the whole program from ""
 // RUN: not tp-opt %t/x.mlir --tp-verify-against=whole=%t/absent.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=ABSENT
-// ABSENT: error: [TP0709] no whole program in "{{.*}}absent.mlir"
+// ABSENT: error: [TP0709] cannot read the whole program from "{{.*}}absent.mlir"
 
 // RUN: not tp-opt %t/x.mlir --tp-verify-against=whole=%t/g.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MISSING
-// MISSING: error: [TP0706] function 'g' of the whole program is missing
+// MISSING: error: [TP0706] function 'g' of the whole program is missing in this program
 // RUN: not tp-opt %t/more.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MORE
 // MORE: error: [TP0706] function 'more' is not in the whole program
 // RUN: not tp-opt %t/arguments.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=ARGUMENTS
-// ARGUMENTS: error: [TP0706] function 'f' takes 2 arguments, in the whole program 1
+// ARGUMENTS: error: [TP0706] function 'f' takes 2 arguments, but in the whole program it takes 1
 // RUN: not tp-opt %t/names.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=NAMES
 // NAMES: error: [TP0706] function 'f', argument #0: the whole program has no argument called "y"
 // RUN: not tp-opt %t/types.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=TYPES
-// TYPES: error: [TP0706] function 'f', argument #0: it is (a part of) 'tensor<5xf32>', in the whole program 'tensor<4xf32>'
+// TYPES: error: [TP0706] function 'f', argument #0: its whole type is 'tensor<5xf32>', but in the whole program 'tensor<4xf32>'
 // RUN: not tp-opt %t/results.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RESULTS
-// RESULTS: error: [TP0706] function 'f', result #0: it is (a part of) 'tensor<2xf32>', in the whole program 'tensor<4xf32>'
+// RESULTS: error: [TP0706] function 'f', result #0: its whole type is 'tensor<2xf32>', but in the whole program 'tensor<4xf32>'
 // RUN: not tp-opt %t/local.mlir --tp-verify-against=whole=%t/local.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=LOCAL
-// LOCAL: error: [TP0706] this should be the whole program, but its types are local
+// LOCAL: error: [TP0706] expects the whole program, but this program has local types
 
 // RUN: not tp-opt %t/size.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=SIZE
-// SIZE: error: {{.*}}[TP0704] 'tensor<3xf32, {{.*}}>': a buffer of this part has sizes [2]
+// SIZE: error: {{.*}}[TP0704] 'tensor<3xf32, {{.*}}>': expects one device's part to have sizes [2]
 // RUN: not tp-opt %t/plain.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=PLAIN
-// PLAIN: error: [TP0704] result #0 is 'tensor<4xf32>', without #spmd.local, in a function of local values
+// PLAIN: error: [TP0704] result #0 is 'tensor<4xf32>', without #spmd.local, but other types of the function have it
 // RUN: not tp-opt %t/unknown-axis.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=AXIS
 // AXIS: error: {{.*}}[TP0202] 'tensor<2xf32, {{.*}}>': mesh @mesh has no axis "z"
 // RUN: not tp-opt %t/unknown-mesh.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MESH
@@ -33,13 +33,13 @@
 // RUN: not tp-opt %t/place.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: error: {{.*}}[TP0202] mesh @mesh has no axis "z"
 // RUN: not tp-opt %t/reshard.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RESHARD
-// RESHARD: error: [TP0701] a reshard of local values has no meaning yet: collectives must take its place
+// RESHARD: error: [TP0701] a reshard of local values cannot be interpreted: run tp-plan-collectives, which replaces it by collectives
 // RUN: not tp-opt %t/foreign.mlir --tp-verify-against=whole=%t/x.mlir --allow-unregistered-dialect -o %t/out 2>&1 | FileCheck %s --check-prefix=FOREIGN
-// FOREIGN: error: [TP0701] 'other.op' says neither how it is evaluated nor how it decomposes
+// FOREIGN: error: [TP0701] 'other.op' cannot be interpreted: it implements neither EvaluateOpInterface nor DecomposeOpInterface
 // RUN: not tp-opt %t/scalar.mlir --tp-verify-against=whole=%t/scalar.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=SCALAR
-// SCALAR: error: [TP0701] argument #0 is 'i32', not a tensor to compute with
+// SCALAR: error: [TP0701] argument #0 is 'i32', which is not supported: expects a tensor of floats or integers
 // RUN: not tp-opt %t/endless.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=ENDLESS
-// ENDLESS: error: [TP0707] the loop has not ended after 1024 iterations
+// ENDLESS: error: [TP0707] the loop has not finished after 1024 iterations
 // RUN: not tp-opt %t/recursive.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RECURSIVE
 // RECURSIVE: error: [TP0707] calls are nested more than 256 deep
 // RUN: not tp-opt %t/large.mlir --tp-verify-against=whole=%t/large.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=LARGE

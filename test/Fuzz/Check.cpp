@@ -247,7 +247,7 @@ private:
               << "function '" << function.getName() << "', result #" << i
               << ", at " << printIndex(at, wanted.getType().getShape())
               << ": it is " << evaluator.print(is[at], element)
-              << ", the whole program has "
+              << ", but in the whole program it is "
               << evaluator.print(wanted[at], element) << '\n';
           return false;
         }

@@ -184,7 +184,7 @@ std::string compareOutput(const DenseTensor &wanted, tprt::DType dtype,
       should = llvm::utohexstr(wantedBits) + " as bits";
     }
     return "at " + printIndex(i, wanted.getType().getShape()) + " it is " + is +
-           ", the whole program has " + should;
+           ", but in the whole program it is " + should;
   }
   return "";
 }

@@ -3,7 +3,7 @@
 // What earlier stages replace has no local form.
 spmd.mesh @mesh <["x"=2]>
 func.func @reshard(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
-  // expected-error @below {{[TP0403] is not local: run tp-partition and tp-plan-collectives first}}
+  // expected-error @below {{[TP0403] is not the program of one device yet: run tp-partition and tp-plan-collectives first}}
   %0 = spmd.reshard %x <@mesh, [{}]> : tensor<8xf32>
   return
 }
@@ -13,7 +13,7 @@ func.func @reshard(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x
 // A missing sharding is an error, not "replicated".
 spmd.mesh @mesh <["x"=2]>
 func.func @unknown(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
-  // expected-error @below {{[TP0403] tp.neg at line 17 has no sharding, and none means nothing here: run tp-partition first}}
+  // expected-error @below {{[TP0403] tp.neg at line 17 has no sharding: run tp-partition first}}
   %0 = tp.neg %x : tensor<8xf32>
   return
 }

@@ -61,7 +61,7 @@ func.func @copied(%x: tensor<1x4x1x1x20xf32>, %k: tensor<1x1x16x4xf32>, %v: tens
 // CHECK-LABEL: step.program @odd
 // CHECK-NOT:   step.attention
 func.func @odd(%q: tensor<1x4x1x1x10xbf16>, %k: tensor<1x4x1x10xbf16>) -> tensor<1x4x1x1x10xbf16> {
-  // expected-remark @below {{no attention kernel computes this: 10 features are more than 256 or no multiple of 8}}
+  // expected-remark @below {{this attention runs without an attention kernel: attention kernels expect at most 256 features, in multiples of 8, and not 10}}
   %o = tp.attention %q, %k, %k {scale = 0.25 : f64}
       : (tensor<1x4x1x1x10xbf16>, tensor<1x4x1x10xbf16>, tensor<1x4x1x10xbf16>) -> tensor<1x4x1x1x10xbf16>
   return %o : tensor<1x4x1x1x10xbf16>
@@ -72,7 +72,7 @@ func.func @odd(%q: tensor<1x4x1x1x10xbf16>, %k: tensor<1x4x1x10xbf16>) -> tensor
 // CHECK-LABEL: step.program @wide
 // CHECK-NOT:   step.attention
 func.func @wide(%q: tensor<1x4x1x1x16xf64>, %k: tensor<1x4x1x16xf64>) -> tensor<1x4x1x1x16xf64> {
-  // expected-remark @below {{no attention kernel computes this: there are none for f64}}
+  // expected-remark @below {{this attention runs without an attention kernel: attention kernels do not support f64}}
   %o = tp.attention %q, %k, %k {scale = 0.25 : f64}
       : (tensor<1x4x1x1x16xf64>, tensor<1x4x1x16xf64>, tensor<1x4x1x16xf64>) -> tensor<1x4x1x1x16xf64>
   return %o : tensor<1x4x1x1x16xf64>
@@ -83,7 +83,7 @@ func.func @wide(%q: tensor<1x4x1x1x16xf64>, %k: tensor<1x4x1x16xf64>) -> tensor<
 // CHECK-LABEL: step.program @negative
 // CHECK-NOT:   step.attention
 func.func @negative(%q: tensor<1x4x1x1x16xf32>, %k: tensor<1x4x1x16xf32>) -> tensor<1x4x1x1x16xf32> {
-  // expected-remark @below {{no attention kernel computes this: the scale is not positive and finite}}
+  // expected-remark @below {{this attention runs without an attention kernel: the scale is not positive and finite}}
   %o = tp.attention %q, %k, %k {scale = -0.25 : f64}
       : (tensor<1x4x1x1x16xf32>, tensor<1x4x1x16xf32>, tensor<1x4x1x16xf32>) -> tensor<1x4x1x1x16xf32>
   return %o : tensor<1x4x1x1x16xf32>

@@ -4,7 +4,7 @@
 
 func.func private @other(%x: tensor<4xf32>) -> tensor<4xf32>
 func.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0801] func.call has no lowering to steps}}
+  // expected-error @below {{[TP0801] func.call cannot be lowered to steps; run the program with the interpreter}}
   %y = func.call @other(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
@@ -12,7 +12,7 @@ func.func @call(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @endless(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0801] a loop makes less than 2^31 turns, not 2147483648}}
+  // expected-error @below {{[TP0801] a loop must have fewer than 2^31 iterations, got 2147483648}}
   %r = tp.for 2147483648 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<4xf32>):
     %y = tp.tanh %h : tensor<4xf32>
@@ -25,7 +25,7 @@ func.func @endless(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 spmd.mesh @mesh <["x"=2]>
 func.func @whole(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @below {{[TP0802] spmd.all_reduce is on a whole tensor: run tp-localize first}}
+  // expected-error @below {{[TP0802] spmd.all_reduce computes on a whole tensor instead of one device's part: run tp-localize first}}
   %1 = spmd.all_reduce %x {"x"} in <@mesh, [{} ], unreduced={"x"}> out <@mesh, [{} ]> : tensor<8xf32> -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
@@ -33,7 +33,7 @@ func.func @whole(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @narrow(%x: tensor<4xi4>) -> tensor<4xi4> {
-  // expected-error @below {{[TP0803] 'i4' elements cannot be computed yet}}
+  // expected-error @below {{[TP0803] 'i4' elements are not supported; convert to a wider type}}
   %y = tp.add %x, %x : tensor<4xi4>
   return %y : tensor<4xi4>
 }
@@ -43,7 +43,7 @@ func.func @narrow(%x: tensor<4xi4>) -> tensor<4xi4> {
 // A dimension of at most 16 elements is moved one by one.
 func.func @dims(%x: tensor<17x17x17x17x17x17x17x17x17xf32>) -> tensor<17x17x17x17x17x17x17x17x17xf32> {
   %y = tp.transpose %x [8, 7, 6, 5, 4, 3, 2, 1, 0] : tensor<17x17x17x17x17x17x17x17x17xf32> -> tensor<17x17x17x17x17x17x17x17x17xf32>
-  // expected-error @below {{[TP0804] moving 9 dimensions that do not merge}}
+  // expected-error @below {{[TP0804] moving 9 dimensions that cannot be merged in one step; reshape the tensor}}
   return %y : tensor<17x17x17x17x17x17x17x17x17xf32>
 }
 

@@ -20,7 +20,7 @@
 
 // AMPERE:         .target sm_80
 // AMPERE-COUNT-6: .entry rows
-// CHIP: [TP0821] there is no chip 'sm_70' to compile for: write sm_80 or a later one
+// CHIP: [TP0821] the GPU 'sm_70' is not supported: write chips=sm_80 or a later one
 // FILE: [TP0612] cannot write '{{.*}}x.ptx'
 
 // A row of 4096 is in the registers of 256 threads: read once and written once,

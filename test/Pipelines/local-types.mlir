@@ -22,7 +22,7 @@ func.func @f(%x: tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
 // -----
 
 spmd.mesh @mesh <["x"=2]>
-// expected-error @below {{[TP0704] 'tensor<3xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>': a buffer of this part has sizes [2]}}
+// expected-error @below {{[TP0704] 'tensor<3xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>': expects one device's part to have sizes [2]}}
 func.func @f(%x: tensor<3xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
   return
 }
@@ -30,7 +30,7 @@ func.func @f(%x: tensor<3xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
 // -----
 
 spmd.mesh @mesh <["x"=2]>
-// expected-error @below {{[TP0412] expects the whole program; 'tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>' is the part that one device holds}}
+// expected-error @below {{[TP0412] expects the whole program, not that of one device: 'tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>' is one device's part of a tensor}}
 func.func @f(%x: tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
   return
 }
@@ -38,7 +38,7 @@ func.func @f(%x: tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
 // -----
 
 spmd.mesh @mesh <["x"=2]>
-// expected-error @below {{[TP0213] expects tensors of static sizes, of floats or of integers of at most 64 bits; got 'tensor<4xindex>'}}
+// expected-error @below {{[TP0213] expects tensors of static sizes, with floats or integers of at most 64 bits as elements, got 'tensor<4xindex>'}}
 func.func @f(%x: tensor<4xindex>) -> tensor<4xindex> {
   return %x : tensor<4xindex>
 }

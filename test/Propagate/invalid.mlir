@@ -12,7 +12,7 @@ func.func @two_meshes(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@a, [{"x
 // -----
 
 // Nothing says which mesh to use.
-// expected-error @below {{[TP0201] the module has no mesh and no sharding says which to use}}
+// expected-error @below {{[TP0201] the module has no mesh and no sharding names the mesh to use; give --tp-shard="mesh=.." or annotate an argument}}
 func.func @no_mesh(%x: tensor<8xf32>) {
   return
 }
@@ -23,7 +23,7 @@ func.func @no_mesh(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2]>
 func.func private @elsewhere(tensor<8xf32>) -> tensor<8xf32>
 func.func @no_rule(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
-  // expected-error @below {{[TP0302] func.call has no sharding rule: attach one as an external model}}
+  // expected-error @below {{[TP0302] func.call has no sharding rule: implement ShardingRuleOpInterface for it by an external model, or put the op into an spmd.manual region over all axes}}
   %0 = func.call @elsewhere(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -35,7 +35,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @manual_axis(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0404] axis "x" cannot cut a value inside of the manual region over it: there, a tensor is what is left when it has cut}}
+    // expected-error @below {{[TP0404] axis "x" is manual in the region around this value: each tensor there is already one device's part along it, so the axis cannot cut the tensor again}}
     %b = spmd.constraint %a <@mesh, [{"x"}]> : tensor<4xf32>
     spmd.return %b : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -49,7 +49,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @manual_axis_of_op(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x", "y"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0404] axis "y" cannot cut a value inside}}
+    // expected-error @below {{[TP0404] axis "y" is manual in the region around this value: each tensor there is already one device's part along it, so the axis cannot cut the tensor again}}
     %b = tp.neg %a {spmd.shardings = [#spmd.sharding<@mesh, [{"y"}]>]} : tensor<4xf32>
     spmd.return %b : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -63,7 +63,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @uneven_constraint(%x: tensor<6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<6xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<3xf32>):
-    // expected-error @below {{[TP0404] in a manual region 3 elements cannot be cut in 2: cuts along its other axes are even; pad the tensor, or leave the dimension whole}}
+    // expected-error @below {{[TP0404] in a manual region, 3 elements cannot be cut into 2 parts: cuts along axes that are not manual must be even; pad the tensor, or do not cut the dimension}}
     %b = spmd.constraint %a <@mesh, [{"y"}]> : tensor<3xf32>
     spmd.return %b : tensor<3xf32>
   } : (tensor<6xf32>) -> tensor<6xf32>
@@ -75,7 +75,7 @@ func.func @uneven_constraint(%x: tensor<6xf32> {spmd.sharding = #spmd.sharding<@
 // and at the border, on either side.
 spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @uneven_argument(%x: tensor<6xf32>) -> tensor<6xf32> {
-  // expected-error @below {{[TP0404] in a manual region 3 elements cannot be cut in 2}}
+  // expected-error @below {{[TP0404] in a manual region, 3 elements cannot be cut into 2}}
   %0 = spmd.manual (%x) in [<@mesh, [{"x", "y"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<3xf32>):
     spmd.return %a : tensor<3xf32>
@@ -89,7 +89,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @uneven_result(%x: tensor<6xf32>) -> tensor<6xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x", "y"}]>] axes {"x"} {
   ^bb0(%a: tensor<3xf32>):
-    // expected-error @below {{[TP0404] in a manual region 3 elements cannot be cut in 2}}
+    // expected-error @below {{[TP0404] in a manual region, 3 elements cannot be cut into 2}}
     spmd.return %a : tensor<3xf32>
   } : (tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
@@ -103,7 +103,7 @@ func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
 func.func @no_rule_inside(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0302] func.call has no sharding rule: attach one as an external model of ShardingRuleOpInterface, or put the op into an spmd.manual region over all axes}}
+    // expected-error @below {{[TP0302] func.call has no sharding rule: implement ShardingRuleOpInterface for it by an external model, or put the op into an spmd.manual region over all axes}}
     %b = func.call @elsewhere(%a) : (tensor<4xf32>) -> tensor<4xf32>
     spmd.return %b : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>

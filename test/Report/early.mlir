@@ -8,7 +8,7 @@
 spmd.mesh @mesh <["x"=4]>
 
 func.func @argument(
-    // expected-error @below {{[TP0403] a has no sharding: a report needs a module that tp-plan-collectives has run on}}
+    // expected-error @below {{[TP0403] a has no sharding: expects a module after tp-plan-collectives; give --tp-shard, too}}
     %a: tensor<4xf32> {tp.name = "a"}) {
   return
 }
@@ -28,7 +28,7 @@ func.func @value(%a: tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}
 spmd.mesh @mesh <["x"=4]>
 
 func.func @reshard(%a: tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
-  // expected-error @below {{[TP0403] a reshard has no cost before it is planned}}
+  // expected-error @below {{[TP0403] the program still contains a reshard, whose cost is not known before it is planned: run tp-plan-collectives first}}
   %0 = spmd.reshard %a <@mesh, [{}]> : tensor<4xf32>
   return
 }

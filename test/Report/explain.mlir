@@ -15,7 +15,7 @@
 // RUN: not tp-opt %s --pass-pipeline="builtin.module(tp-propagate,tp-explain)" -o %t.mlir 2>&1 | FileCheck %s --check-prefix=RECORD
 
 // NAME: error: [TP0614] no value is called 'w3'; near it are 'w1', 'w2', 'b'
-// RECORD: error: [TP0615] there is no record of a propagation to explain
+// RECORD: error: [TP0615] the module has no record of its propagation: run tp-propagate with explain=true first
 
 // W2:      'w2' in @main, f32[16,8], {{.*}}explain.mlir:
 // W2-NEXT:   propagated  [{"model", ?}, {?}]

@@ -14,12 +14,12 @@ func.func @main(
   %0 = spmd.all_gather %w [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> : tensor<16x8xf32> -> tensor<16x8xf32>
   // A constraint asks for this.
   %1 = spmd.all_gather %w [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> {tp.why = #tp.why<reasons = [<kind = gathered, user = "tp.tanh", axes = <{"x"}>>], requested = true>} : tensor<16x8xf32> -> tensor<16x8xf32>
-  // expected-error @+3 {{[TP0410] all_gather {x} of 'w', 384 B sent by every device, is asked for by no annotation}}
-  // expected-note @+2 {{it is here because of this: outer dimension: tp.tanh needs whole what is cut along {x}}}
+  // expected-error @+3 {{[TP0410] all_gather {x} of 'w', 384 B sent by every device, is not requested by an annotation; write an spmd.constraint that requests it, or a sharding that avoids it}}
+  // expected-note @+2 {{the collective is needed because of this: outer dimension: tp.tanh needs a dimension whole that is cut along {x}}}
   // expected-note @+1 {{annotate 'w' as [{}, {}]}}
   %2 = spmd.all_gather %w [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> {tp.why = #tp.why<reasons = [<kind = gathered, user = "tp.tanh", axes = <{"x"}>>]>} : tensor<16x8xf32> -> tensor<16x8xf32>
-  // expected-error @+3 {{[TP0410] all_to_all {x} of 'w', 96 B sent by every device, is asked for by no annotation}}
-  // expected-note @+2 {{it is here because of this: mismatch: tp.tanh wants the same pieces on other devices}}
+  // expected-error @+3 {{[TP0410] all_to_all {x} of 'w', 96 B sent by every device, is not requested by an annotation; write an spmd.constraint that requests it, or a sharding that avoids it}}
+  // expected-note @+2 {{the collective is needed because of this: mismatch: tp.tanh needs the same blocks on other devices}}
   // expected-note @+1 {{make 'w' as [{}, {"x"}] from the start}}
   %3 = spmd.all_to_all %w ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "tp.tanh">]>} : tensor<16x8xf32> -> tensor<16x8xf32>
   %4 = spmd.to_partial %v {"x"} in <@mesh, [{}, {}]> out <@mesh, [{}, {}], unreduced={"x"}> : tensor<16x8xf32> -> tensor<16x8xf32>

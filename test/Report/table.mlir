@@ -21,7 +21,7 @@
 // CHECK-NEXT:         function's result: a reduce_scatter sends half the bytes
 // CHECK-NEXT:     3.0 KiB  all_reduce {model} of once, for {{.*}}table.mlir:[[#@LINE+27]]:8
 // CHECK:          512 B  all_gather {data} of x, for {{.*}}table.mlir:[[#@LINE+23]]:8
-// CHECK-NEXT:         to avoid it: annotate 'x' as [{}, {}]: no gather at every call, for the memory of the whole
+// CHECK-NEXT:         to avoid it: annotate 'x' as [{}, {}]: this saves the gather in every call, but takes the memory of the whole tensor
 // CHECK:        arguments, and bytes of each on a device
 // CHECK-NEXT:     x  f32[16,16]  [{"data"}, {}]        512 B
 // CHECK-NEXT:     w  f32[16,32]  [{"model"}, {}]       512 B

@@ -13,7 +13,7 @@ spmd.mesh @mesh <["x"=4]>
 !b = tensor<2x5xf32, #spmd.local<@mesh, [{"x"}, {}], global=[10, 5]>>
 !s = tensor<6x5xf32, #spmd.local<@mesh, [{}, {}], unreduced={"x"}, global=[6, 5]>>
 !y = tensor<6x5xf32, #spmd.local<@mesh, [{}, {}], global=[6, 5]>>
-// expected-error @+1 {{[TP0704] 'tensor<6x2xf32, #spmd.local<@mesh, [{}, {"x"}], global=[6, 10]>>': a buffer of this part has sizes [6, 3]}}
+// expected-error @+1 {{[TP0704] 'tensor<6x2xf32, #spmd.local<@mesh, [{}, {"x"}], global=[6, 10]>>': expects one device's part to have sizes [6, 3]}}
 func.func @uneven_contraction(%a: !a, %b: !b) -> !y {
   %0 = tp.einsum "ik,kj->ij" %a, %b : (!a, !b) -> !s
   %1 = spmd.all_reduce %0 {"x"} in <@mesh, [{}, {}], unreduced={"x"}> out <@mesh, [{}, {}]> : !s -> !y
@@ -28,7 +28,7 @@ spmd.mesh @mesh <["x"=4]>
 !b = tensor<3x5xf32, #spmd.local<@mesh, [{"x"}, {}], global=[10, 5]>>
 !y = tensor<6x5xf32, #spmd.local<@mesh, [{}, {}], global=[6, 5]>>
 func.func @no_sum(%a: !a, %b: !b) -> !y {
-  // expected-error @+1 {{[TP0712] tp.einsum: result #0 should be partial along {"x"}, and is along {}}}
+  // expected-error @+1 {{[TP0712] tp.einsum: result #0 must be unreduced along {"x"}, but is unreduced along {}}}
   %0 = tp.einsum "ik,kj->ij" %a, %b : (!a, !b) -> !y
   return %0 : !y
 }
@@ -38,7 +38,7 @@ func.func @no_sum(%a: !a, %b: !b) -> !y {
 spmd.mesh @mesh <["x"=4]>
 !s = tensor<6xf32, #spmd.local<@mesh, [{}], unreduced={"x"}, global=[6]>>
 func.func @activation_of_a_partial_sum(%a: !s) -> !s {
-  // expected-error @+1 {{[TP0712] tp.tanh: operand #0 is a sum yet to be taken along {"x"}}}
+  // expected-error @+1 {{[TP0712] tp.tanh: operand #0 is a sum that is still unreduced along {"x"}}}
   %0 = tp.tanh %a : !s
   return %0 : !s
 }
@@ -50,7 +50,7 @@ spmd.mesh @mesh <["x"=4]>
 !a = tensor<1xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>
 !y = tensor<f32, #spmd.local<@mesh, [], global=[]>>
 func.func @one_element(%a: !a) -> !y {
-  // expected-error @+1 {{[TP0712] tp.reduce: result #0 should be partial along {"x"}, and is along {}}}
+  // expected-error @+1 {{[TP0712] tp.reduce: result #0 must be unreduced along {"x"}, but is unreduced along {}}}
   %0 = tp.reduce sum %a dims = [0] : !a -> !y
   return %0 : !y
 }
@@ -65,7 +65,7 @@ func.func @some_wait(%a: !a, %w: !w) -> !w {
   %i = spmd.axis_index @mesh {"x"} : tensor<i32>
   %one = tp.constant dense<1> : tensor<i32>
   %which = tp.min %i, %one : tensor<i32>
-  // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
+  // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
   %r = tp.case %which {
     %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
     tp.yield %0 : !w
@@ -86,7 +86,7 @@ func.func @some_wait_later(%a: !a, %w: !w) -> !w {
   %zero = tp.constant dense<0> : tensor<i32>
   %n:3 = tp.for 3 (%zero, %zero, %w) {
   ^bb0(%t: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>, %v: !w):
-    // expected-error @+1 {{[TP0703] decides by what differs between devices}}
+    // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices}}
     %r = tp.case %p {
       %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
       tp.yield %0 : !w
@@ -108,7 +108,7 @@ func.func @part_decides(%f: !f, %a: !a) -> !a {
   %r = spmd.manual (%f, %a) in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x", "y"} {
   ^bb0(%g: tensor<1xi1>, %b: tensor<1xf32>):
     %flag = tp.reshape %g : tensor<1xi1> -> tensor<i1>
-    // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
+    // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
     %c = tp.case %flag {
       tp.yield %b : tensor<1xf32>
     }, {
@@ -139,7 +139,7 @@ func.func @left_early(%a: !a, %w: !w) -> !w {
     %next = tp.add %c, %one : tensor<i32>
     tp.yield %next : tensor<i32>
   } : (tensor<i32>) -> tensor<i32>
-  // expected-error @+1 {{[TP0703] decides by what differs between devices}}
+  // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices}}
   %r = tp.case %n {
     %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
     tp.yield %0 : !w
@@ -260,7 +260,7 @@ func.func @torn_halves(%a: !a) -> !a {
     %number = spmd.axis_index @mesh {"x"} : tensor<i32>
     %two = tp.constant dense<2> : tensor<i32>
     %half = tp.div %number, %two : tensor<i32>
-    // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
+    // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
     %c = tp.case %half {
       tp.yield %b : tensor<1xf32>
     }, {
@@ -289,7 +289,7 @@ func.func @torn_by_turns(%a: !a) -> !a {
     %c = tp.case %x {
       tp.yield %b : tensor<1xf32>
     }, {
-      // expected-error @+1 {{[TP0703] decides by what differs between devices, and these wait for one another inside}}
+      // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
       %n:2 = tp.while (%zero, %b) cond {
       ^bb0(%t: tensor<i32>, %h: tensor<1xf32>):
         %more = tp.compare lt %t, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>

@@ -10,7 +10,7 @@
 // RIGHT: %1 = tp.constant dense<5> : tensor<i32>
 // RIGHT: %5 = tp.constant dense<11> : tensor<i32>
 // RIGHT: tp.min %5, %4 : tensor<i32>
-// WRONG: error: [TP0705] function 'main': the local form of tp.dynamic_update_slice does not compute it
+// WRONG: error: [TP0705] function 'main': the local form of tp.dynamic_update_slice does not compute the same result:
 spmd.mesh @mesh <["x"=4]>
 func.func @main(%cache: tensor<18x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>},
     %rows: tensor<7x4xf32>, %i: tensor<i32>)

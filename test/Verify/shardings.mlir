@@ -9,7 +9,7 @@
 spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @forgotten(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>},
                      %b: tensor<8x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x6xf32> {
-  // expected-error @+1 {{[TP0712] tp.einsum: result #0 should be partial along {"x"}, and is along {}}}
+  // expected-error @+1 {{[TP0712] tp.einsum: result #0 must be unreduced along {"x"}, but is unreduced along {}}}
   %0 = tp.einsum "ik,kj->ij" %a, %b {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
   return %0 : tensor<4x6xf32>
 }
@@ -30,7 +30,7 @@ func.func @mismatch(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [
 // What an op wants whole is not cut.
 spmd.mesh @mesh <["x"=2]>
 func.func @whole(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4x8xf32> {
-  // expected-error @+1 {{[TP0712] tp.softmax: operand #0 is cut along {"x"} in a dimension that the op needs whole}}
+  // expected-error @+1 {{[TP0712] tp.softmax: operand #0 is cut along {"x"} in a dimension that the op's rule does not allow to be cut}}
   %0 = tp.softmax %a dim = 1 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {"x"}]>]} : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }
@@ -41,7 +41,7 @@ func.func @whole(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{},
 spmd.mesh @mesh <["x"=2]>
 func.func @linear(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4xf32> {
   %0 = tp.reduce sum %a dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4x8xf32> -> tensor<4xf32>
-  // expected-error @+1 {{[TP0712] tp.exp: operand #0 is a sum yet to be taken along {"x"}, and the op does not commute with that}}
+  // expected-error @+1 {{[TP0712] tp.exp: operand #0 is a sum that is still unreduced along {"x"}, but the op does not allow an unreduced operand here}}
   %1 = tp.exp %0 {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4xf32>
   return %1 : tensor<4xf32>
 }
@@ -50,7 +50,7 @@ func.func @linear(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}
 
 spmd.mesh @mesh <["x"=2]>
 func.func @kind(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4xf32> {
-  // expected-error @+1 {{[TP0712] tp.reduce: result #0 is a max of addends of a sum}}
+  // expected-error @+1 {{[TP0712] tp.reduce: result #0 is a max, but its operands are addends of a sum}}
   %0 = tp.reduce sum %a dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced=max{"x"}>]} : tensor<4x8xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -63,7 +63,7 @@ func.func @joint(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{},
                  %b: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"y"}]>}) -> tensor<4xf32> {
   %0 = tp.reduce sum %a dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4x8xf32> -> tensor<4xf32>
   %1 = tp.reduce sum %b dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"y"}>]} : tensor<4x8xf32> -> tensor<4xf32>
-  // expected-error @+1 {{[TP0712] tp.add: operand #1 is partial along {"y"}, operand #0 along {"x"}}}
+  // expected-error @+1 {{[TP0712] tp.add: operand #1 is unreduced along {"y"}, operand #0 along {"x"}}}
   %2 = tp.add %0, %1 {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4xf32>
   return %2 : tensor<4xf32>
 }

@@ -10,7 +10,7 @@
 // RUN: tp-opt %t.small.mlir --tp-shard --tp-report="file=%t.json table=false" -o %t.mlir 2>&1 | count 0
 // RUN: FileCheck %s --check-prefix=SMALL --input-file=%t.json
 
-// WARNING: uncovered.mlir:[[@LINE+10]]:{{.*}}: warning: the local form of spmd.manual is not verified by computing: its tensors are too large to be run
+// WARNING: uncovered.mlir:[[@LINE+10]]:{{.*}}: warning: the local form of spmd.manual is not verified by computing it: its tensors are too large for the interpreter
 // REPORT: "verified": "static"
 // SMALL: "verified": "field"
 

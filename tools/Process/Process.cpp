@@ -73,7 +73,7 @@ static void dieOfFatalError(void *, const char *reason, bool) {
             "; raise the limit (ulimit -u), or pass --mlir-disable-threading");
   if (why.consume_front("IO failure on output stream: "))
     die(ErrorCode::DiskFull, "cannot write: " + why.str());
-  errs() << "error: LLVM cannot go on: " << why << "\n";
+  errs() << "error: LLVM failed: " << why << "\n";
   leave(2);
 }
 

@@ -83,8 +83,8 @@ std::optional<int> tp::explainError(llvm::ArrayRef<const char *> arguments) {
     }
     llvm::errs() << "error: " << prefix(ErrorCode::BadOption)
                  << "--explain-error=" << text
-                 << ": there is no such error; write the code of a message, "
-                    "as in --explain-error=TP0202\n";
+                 << ": unknown error code; write the code of a message, as in "
+                    "--explain-error=TP0202\n";
     return 1;
   }
   return std::nullopt;

@@ -127,9 +127,10 @@ static LogicalResult refuseParted(StringRef argument,
   if (parted.empty())
     return success();
   std::string options = llvm::join(parted, " ");
-  reportError() << argument << " " << options
-                << ": no blank stands before the options: write " << argument
-                << "=\"" << options << "\"\n";
+  reportError()
+      << argument << " " << options
+      << ": options follow the flag after =, not after a blank: write "
+      << argument << "=\"" << options << "\"\n";
   return failure();
 }
 
@@ -178,8 +179,8 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
       std::vector<StringRef> stages = getOptionValues("stop-after");
       if (!llvm::is_contained(stages, value)) {
         reportError() << "--tp-stop-after=" << value
-                      << " names no stage: write " << llvm::join(stages, ", ")
-                      << "\n";
+                      << " is not the name of a stage: write "
+                      << llvm::join(stages, ", ") << "\n";
         return failure();
       }
       options += (" stop-after=" + value).str();
@@ -218,9 +219,9 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   if (needsShard.empty() && needsCompile.empty())
     return kept;
   reportError() << "--" << (needsCompile.empty() ? needsShard : needsCompile)
-                << " says how --"
+                << " is an option for how --"
                 << (needsCompile.empty() ? "tp-shard" : "tp-compile")
-                << " runs; give that, too\n";
+                << " runs, but that flag is missing; give it, too\n";
   return failure();
 }
 

@@ -32,7 +32,7 @@ std::unique_ptr<llvm::MemoryBuffer>
 tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
   if (inputFile != "-") {
     llvm::errs() << "error: " << prefix(ErrorCode::BadOption)
-                 << "with --tp-import no input file is read; leave out "
+                 << "--tp-import replaces the input file; leave out "
                  << inputFile << "\n";
     return nullptr;
   }

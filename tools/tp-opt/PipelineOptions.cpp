@@ -127,16 +127,15 @@ LogicalResult tp::checkPipelineOptions(StringRef flag, StringRef text) {
   while (!text.ltrim().empty()) {
     auto [key, value] = takeOption(text);
     if (!llvm::is_contained(known, key))
-      return refuse(flag, ("there is no option '" + key + "'").str(), key,
-                    known);
+      return refuse(flag, ("unknown option '" + key + "'").str(), key, known);
     // In training, the values are true or false.
     if (flag == "tp-train")
       continue;
     std::vector<StringRef> values = getOptionValues(key);
     StringRef bare = value.trim("'\"");
     if (!values.empty() && !llvm::is_contained(values, bare))
-      return refuse(flag, (key + "=" + bare + " means nothing").str(), bare,
-                    values);
+      return refuse(flag, (key + "=" + bare + " is not a valid value").str(),
+                    bare, values);
   }
   return success();
 }

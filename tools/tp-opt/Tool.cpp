@@ -27,7 +27,7 @@ using namespace tp;
 static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
                                                      ExitCode &code) {
   if (path == "-" && llvm::sys::Process::StandardInIsUserInput())
-    llvm::errs() << "(reading from the terminal, end with ctrl-d)\n";
+    llvm::errs() << "(reading from the terminal; end the input with ctrl-d)\n";
   auto buffer = openProgramFile(path);
   if (!buffer) {
     code.report(buffer.takeError());
@@ -86,8 +86,8 @@ int tp::runTool(StringRef inputFile, std::optional<StringRef> outputFile,
                                        : llvm::nulls();
   bool isFine = succeeded(MlirOptMain(os, std::move(buffer), registry, config));
   if (!outputFile && isFine)
-    llvm::errs() << "note: -o FILE writes the program; it is not printed to a "
-                    "terminal beside what else was asked for\n";
+    llvm::errs() << "note: the program is not printed, because other output "
+                    "goes to the terminal; write it to a file by -o FILE\n";
   // A trace is most useful when something failed.
   if (PassTrace::isRequested())
     if (llvm::Error error = trace.write())

@@ -44,8 +44,8 @@ tprun::takeInputs(std::vector<char *> &arguments) {
         absl::StrSplit(value, absl::MaxSplits('=', 1));
     if (input.first.empty() || input.second.empty())
       return makeError(ErrorCode::BadOption, "--input '", value,
-                       "' is no NAME=VALUE; write --input x=1,2,3 or "
-                       "--input x=FILE.safetensors");
+                       "' does not have the form NAME=VALUE; write --input "
+                       "x=1,2,3 or --input x=FILE.safetensors");
     inputs.push_back(input);
   }
   arguments = std::move(rest);
@@ -118,20 +118,20 @@ static std::string getRemedy(absl::string_view argument,
        {"mesh", "plan", "zero", "machine", "memory", "target", "chips", "ptxas",
         "fp8", "overlap", "chunk", "in_flight"})
     if (flag == option)
-      return absl::StrCat("that is said when a program is compiled: write "
-                          "--shard=\"",
-                          argument, "\" for a .mlir, or tp-opt --tp-compile=\"",
-                          argument, "\"");
+      return absl::StrCat(
+          "this is an option of the compilation: write --shard=\"", argument,
+          "\" for a .mlir, or tp-opt --tp-compile=\"", argument, "\"");
   if (flag == "tp_shard" || flag == "tp_compile")
     return absl::StrCat(
         "write --shard=\"",
         argument.substr(std::min(flag.size() + 1, argument.size())),
         "\" for a .mlir");
   if (absl::StartsWith(flag, "tp_"))
-    return "that is an option of tp-opt, which compiles programs";
+    return "this is an option of tp-opt, which compiles programs, not of "
+           "tp-run";
   std::string near = findNearFlag(flag);
   return absl::StrCat(
-      "there is no such option; ",
+      "unknown option; ",
       near.empty() ? "" : absl::StrCat("did you mean --", near, "? "),
       "--help lists them");
 }

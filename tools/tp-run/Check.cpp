@@ -64,7 +64,7 @@ absl::Status OutputCheck::compareAll() {
     if (wanted[i].size() != got[i].size())
       return makeError(ErrorCode::CheckFailed, "output '", output.name,
                        "' has ", got[i].size(),
-                       " bytes, of the whole program it has ",
+                       " bytes, but in the whole program it has ",
                        wanted[i].size());
     std::vector<absl::string_view> own;
     for (const std::vector<std::string> &draw : draws)
@@ -108,21 +108,20 @@ absl::Status OutputCheck::report() const {
   }
   std::vector<std::string> wrong = getNames(Verdict::Wrong);
   if (!wrong.empty())
-    return makeError(ErrorCode::CheckFailed, absl::StrJoin(wrong, ", "),
-                     wrong.size() == 1 ? " is" : " are",
-                     " not what the whole program computes");
+    return makeError(ErrorCode::CheckFailed, "the values of ",
+                     absl::StrJoin(wrong, ", "),
+                     " differ from those of the whole program");
   std::vector<std::string> undecided = getNames(Verdict::Undecided);
   bool isChecked = comparisons.empty() || has(Verdict::Fine);
   if (!isChecked && undecided.empty())
-    return makeError(
-        ErrorCode::CheckFailed,
-        "all outputs are NaN, also those of the whole program: give "
-        "inputs that it is made for, --input=NAME=FILE");
+    return makeError(ErrorCode::CheckFailed,
+                     "all outputs are NaN, also in the whole program: give "
+                     "realistic inputs by --input=NAME=FILE");
   if (!isChecked)
-    return makeError(ErrorCode::CheckUndecided,
-                     "rounding alone may change every output that much, so "
-                     "nothing is checked; choose inputs whose outputs have "
-                     "digits, --input=NAME=FILE");
+    return makeError(
+        ErrorCode::CheckUndecided,
+        "rounding alone may change every output as much as the outputs differ, "
+        "so the check is undecided; give other inputs by --input=NAME=FILE");
   if (!undecided.empty())
     std::fprintf(stderr, "note: %zu of %zu outputs are undecided\n",
                  undecided.size(), comparisons.size());
@@ -169,19 +168,21 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
     TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> drawn, reference.generate(draw));
     isUndecided = drawn != wanted && countCommon(drawn, wanted) <= same;
   }
-  std::printf("check tokens: %zu of %zu equal: %s\n", same, wanted.size(),
-              isEqual       ? "ok"
-              : isUndecided ? "from there on undecided, as rounding alone "
-                              "changes the choice"
-                            : "WRONG");
+  std::printf(
+      "check tokens: %zu of %zu equal: %s\n", same, wanted.size(),
+      isEqual ? "ok"
+      : isUndecided
+          ? "undecided from there on, because rounding alone changes the choice"
+          : "WRONG");
   if (isEqual || (isUndecided && same > 0))
     return absl::OkStatus();
   if (isUndecided)
     return makeError(ErrorCode::CheckUndecided,
-                     "rounding alone changes the first token, so nothing is "
-                     "checked; choose another prompt");
-  return makeError(ErrorCode::CheckFailed, "the tokens differ from token ",
-                   same, " on: the whole program generates ",
+                     "rounding alone changes the first token, so the check is "
+                     "undecided; choose another prompt");
+  return makeError(ErrorCode::CheckFailed,
+                   "the tokens differ from token number ", same,
+                   " on; there the whole program generates ",
                    absl::StrJoin(wanted.begin() + static_cast<ptrdiff_t>(same),
                                  wanted.end(), ","));
 }

@@ -270,12 +270,11 @@ std::string tprun::describe(const Comparison &comparison, DType dtype) {
   case Verdict::Wrong:
     return absl::StrCat(text, ": WRONG");
   case Verdict::OnlyNaN:
-    return "nothing but NaN, so nothing is checked";
+    return "all elements are NaN, so nothing is checked";
   case Verdict::Undecided:
-    return absl::StrFormat(
-        "%s: undecided, as rounding alone explains what %d of %d elements "
-        "differ by",
-        text, comparison.undecided, comparison.elements);
+    return absl::StrFormat("%s: undecided, because rounding alone can explain "
+                           "the differences of %d of %d elements",
+                           text, comparison.undecided, comparison.elements);
   case Verdict::Fine:
     break;
   }

@@ -103,7 +103,7 @@ load(const CacheFolder &folder, const std::string &name,
 
 /// A failure of the cache is not an error.
 static void noteNotKept(const absl::Status &status) {
-  std::fprintf(stderr, "note: the compiled program is not kept: %s\n",
+  std::fprintf(stderr, "note: the compiled program is not cached: %s\n",
                std::string(status.message()).c_str());
 }
 
@@ -151,7 +151,7 @@ tprun::compile(const Options &options) {
   absl::Status kept = folder.status();
   if (kept.ok() && bytes.size() > kMaxBytes)
     kept = makeError(ErrorCode::CacheUnusable, "it has ", bytes.size(),
-                     " bytes, more than all may have together");
+                     " bytes, more than the whole cache may have");
   if (kept.ok())
     kept = folder->write(name, bytes);
   if (!kept.ok())

@@ -51,7 +51,8 @@ static absl::StatusOr<EndTokens> readFile(const std::filesystem::path &path) {
     return tokens;
   json config = json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!config.is_object())
-    return makeError(ErrorCode::BadOption, path.string(), " is no JSON object");
+    return makeError(ErrorCode::BadOption, path.string(),
+                     " is not a JSON object");
   auto found = config.find("eos_token_id");
   if (found == config.end() || found->is_null())
     return tokens;
@@ -64,7 +65,7 @@ static absl::StatusOr<EndTokens> readFile(const std::filesystem::path &path) {
                        "got ",
                        found->dump(-1, ' ', /*ensure_ascii=*/true,
                                    json::error_handler_t::replace),
-                       "; name them by --end_token");
+                       "; give the end tokens by --end_token");
     tokens.ids.push_back(id.get<int64_t>());
   }
   std::sort(tokens.ids.begin(), tokens.ids.end());

@@ -22,18 +22,18 @@ static absl::Status bindIntegers(Session &session, absl::string_view name,
   const Artifact &artifact = session.getArtifact();
   absl::optional<uint32_t> index = artifact.findInput(name);
   if (!index)
-    return makeError(ErrorCode::UnknownName, "--generate wants an input '",
+    return makeError(ErrorCode::UnknownName, "--generate expects an input '",
                      name, "', which the program does not have");
   const InputRow &input = artifact.rows<InputRow>()[*index];
   std::vector<int64_t> shape = artifact.getGlobalShape(input.dims);
   int64_t elements = *getNumElements(shape);
   if (isFloat(input.dtype) || (shape.size() > 1 && shape.back() != elements))
-    return makeError(ErrorCode::InputMismatch, "--generate wants '", name,
+    return makeError(ErrorCode::InputMismatch, "--generate expects '", name,
                      "' to be integers for one sequence; compile the program "
                      "with batch=1");
   if (static_cast<int64_t>(values.size()) > elements)
     return makeError(ErrorCode::CacheFull, "the prompt has ", values.size(),
-                     " tokens, prefill takes ", elements,
+                     " tokens, but prefill takes at most ", elements,
                      "; import the model with a larger sequence=");
   std::vector<double> padded(elements);
   std::copy(values.begin(), values.end(), padded.begin());
@@ -46,7 +46,7 @@ static absl::StatusOr<const OutputRow *>
 findLogits(const Artifact &artifact, absl::string_view entryName) {
   absl::optional<uint32_t> entry = artifact.findEntry(entryName);
   if (!entry)
-    return makeError(ErrorCode::UnknownName, "--generate wants an entry '",
+    return makeError(ErrorCode::UnknownName, "--generate expects an entry '",
                      entryName, "'; import the model with phase=generate");
   const OutputRow *found = nullptr;
   for (const OutputRow &output :
@@ -60,7 +60,7 @@ findLogits(const Artifact &artifact, absl::string_view entryName) {
   }
   if (!found)
     return makeError(ErrorCode::UnknownName, "the entry '", entryName,
-                     "' returns no logits");
+                     "' does not return logits");
   return found;
 }
 
@@ -96,15 +96,16 @@ tprun::generate(Session &session, const Options &options, bool prints) {
   int64_t vocabulary = artifact.getGlobalShape(first->dims).back();
   for (int64_t token : prompt)
     if (token >= vocabulary)
-      return makeError(ErrorCode::BadOption, "--generate: there is no token ",
-                       token, " in a vocabulary of ", vocabulary);
+      return makeError(ErrorCode::BadOption,
+                       "--generate: the prompt contains token ", token,
+                       ", but the size of the vocabulary is ", vocabulary);
   auto length = static_cast<int64_t>(prompt.size());
   int64_t capacity =
       artifact.rows<EntryRow>()[*artifact.findEntry("decode")].positions;
   // The last token generated is not fed back.
   if (capacity > 0 && length + options.maxTokens - 1 > capacity)
     return makeError(ErrorCode::CacheFull, length, " tokens and ",
-                     options.maxTokens, " new ones do not fit a cache of ",
+                     options.maxTokens, " new ones do not fit into a cache of ",
                      capacity,
                      "; lower --max_tokens or import with a larger cache=");
   TPRT_RETURN_IF_ERROR(session.resetState());

@@ -79,7 +79,8 @@ static absl::Status bindOne(Session &session, const std::string &name,
   if (uint64_t count = *getNumElements(shape); values.size() != count)
     return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
                      getName(row.dtype), "[", absl::StrJoin(shape, ", "),
-                     "], which takes ", count, " numbers, not ", values.size());
+                     "], which expects ", count, " numbers, got ",
+                     values.size());
   return session.bind(name, row.dtype, shape, tprun::encode(row.dtype, values));
 }
 

@@ -59,7 +59,7 @@ private:
       auto size = static_cast<size_t>(artifact.getLocalBytes(output));
       if (found == tensors.end() || found->second.data.size() != size)
         return makeError(ErrorCode::CompilerBroke,
-                         "tp-opt has not written the output '", name, "'");
+                         "tp-opt did not write the output '", name, "'");
       if (size > 0)
         std::memcpy(block, found->second.data.data(), size);
     }

@@ -19,8 +19,8 @@
 #include <cstdio>
 
 ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
-ABSL_FLAG(bool, cache, true, "keep what a .mlir compiles to");
-ABSL_FLAG(std::string, backend, "cpu", "what computes");
+ABSL_FLAG(bool, cache, true, "keep compiled .mlir programs");
+ABSL_FLAG(std::string, backend, "cpu", "the backend that computes");
 ABSL_FLAG(int, ranks, 0, "the mesh's number of devices, as a check");
 ABSL_FLAG(int, threads, 0, "that each rank computes on");
 ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
@@ -30,18 +30,18 @@ ABSL_FLAG(double, link_gbps, 0, "emulated between ranks; 0: no limit");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "of random inputs, sampling, training");
-ABSL_FLAG(bool, info, false, "say what a .tpx is");
+ABSL_FLAG(bool, info, false, "describe a .tpx file");
 ABSL_FLAG(bool, print, false, "print the outputs");
 ABSL_FLAG(std::string, output, "", "safetensors file to write the outputs to");
 ABSL_FLAG(bool, check, false, "compare with the whole program on one device");
 ABSL_FLAG(bool, verify, false,
-          "verify the program against the one it was made of");
-ABSL_FLAG(int, bench, 0, "run so many times and print times");
+          "verify the program against the one that it was compiled from");
+ABSL_FLAG(int, bench, 0, "run this many times and print times");
 ABSL_FLAG(double, warmup, 0, "seconds to run before times are taken");
 ABSL_FLAG(std::string, train, "", "run a step of training on this data");
 ABSL_FLAG(int64_t, steps, 0, "how many steps to train");
 ABSL_FLAG(std::string, log, "", "file of JSON lines, one for each step");
-ABSL_FLAG(bool, tf32, false, "let a GPU round f32 in matmuls to tf32");
+ABSL_FLAG(bool, tf32, false, "allow GPUs to round f32 to tf32 in matmuls");
 ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the runs");
 ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
 ABSL_FLAG(int, max_tokens, 16, "how many tokens to generate");
@@ -53,10 +53,10 @@ using namespace tprt;
 static absl::Status checkLink(const tprun::Options &options) {
   for (double value : {options.link.us, options.link.gbps})
     if (!std::isfinite(value) || value < 0)
-      return makeError(ErrorCode::BadOption,
-                       "--link_us and --link_gbps are numbers that are not "
-                       "negative, microseconds and 1e9 bytes a second; leave "
-                       "out what the link does not limit");
+      return makeError(
+          ErrorCode::BadOption,
+          "--link_us (microseconds) and --link_gbps (1e9 bytes a second) must "
+          "not be negative; leave an option out to set no limit");
   if (options.link.isEmulated() && options.backend != "cpu")
     return makeError(ErrorCode::BadOption,
                      "--link_us and --link_gbps emulate a link between ranks "
@@ -69,13 +69,14 @@ static absl::Status checkLink(const tprun::Options &options) {
 static absl::Status checkTraining(const tprun::Options &options) {
   if (options.train.empty()) {
     if (options.steps != 0 || !options.log.empty())
-      return makeError(ErrorCode::BadOption,
-                       "--steps and --log are of training: give --train=DATA");
+      return makeError(
+          ErrorCode::BadOption,
+          "--steps and --log are only for training: give --train=DATA, too");
     return absl::OkStatus();
   }
   if (options.steps < 1)
     return makeError(ErrorCode::BadOption,
-                     "--train wants to know how many steps to run: write "
+                     "--train expects the number of steps to run: write "
                      "--steps=N, 1 or more");
   if (options.check || options.print || options.bench > 0 ||
       !options.generate.empty() || !options.trace.empty() ||
@@ -92,18 +93,17 @@ static absl::Status checkTogether(const tprun::Options &options) {
   if (options.backend == tprun::kInterpreter &&
       (options.check || options.bench > 0 || !options.trace.empty()))
     return makeError(ErrorCode::BadOption,
-                     "--check, --bench and --trace are for compiled programs: "
-                     "leave out --backend=interpreter");
+                     "--check, --bench and --trace are only for compiled "
+                     "programs: leave out --backend=interpreter");
   if (options.verify && (options.check || options.print || options.bench > 0 ||
                          !options.weights.empty() || !options.inputs.empty() ||
                          !options.output.empty() || !options.trace.empty() ||
                          !options.generate.empty() || !options.train.empty() ||
                          options.backend == tprun::kInterpreter))
     return makeError(ErrorCode::BadOption,
-                     "--verify chooses the inputs and prints its findings: of "
-                     "the other options it takes --entry, --seed, --ranks, "
-                     "--threads, --timeout, --shard and a --backend that "
-                     "compiles");
+                     "--verify chooses its own inputs: it can only be combined "
+                     "with --entry, --seed, --ranks, --threads, --timeout, "
+                     "--shard and a --backend that compiles");
   if (!options.output.empty() &&
       !absl::EndsWith(options.output, ".safetensors"))
     return makeError(ErrorCode::BadOption, "--output=", options.output,
@@ -111,7 +111,7 @@ static absl::Status checkTogether(const tprun::Options &options) {
                      "--output=FILE.safetensors");
   if (!options.output.empty() && !options.generate.empty())
     return makeError(ErrorCode::BadOption,
-                     "--output is for the outputs of one run: leave out "
+                     "--output writes the outputs of one run: leave out "
                      "--generate, which prints tokens");
   return absl::OkStatus();
 }
@@ -141,8 +141,8 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
                                      arguments.data());
   if (arguments.size() != 2)
     return makeError(ErrorCode::BadOption,
-                     "one program is wanted: tp-run PROGRAM.tpx|PROGRAM.mlir; "
-                     "--help lists the options");
+                     "expects exactly one program: tp-run "
+                     "PROGRAM.tpx|PROGRAM.mlir; --help lists the options");
   options.program = arguments[1];
   options.shard = absl::GetFlag(FLAGS_shard);
   options.cache = absl::GetFlag(FLAGS_cache);
@@ -184,9 +184,9 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
       options.threads < 0 || options.bench < 0 || options.maxTokens < 1 ||
       !(options.temperature >= 0) || !(warmUp >= 0))
     return makeError(ErrorCode::BadOption,
-                     "--timeout and --max_tokens are positive; --ranks, "
+                     "--timeout and --max_tokens must be positive; --ranks, "
                      "--threads, --bench, --warmup, --run_timeout and "
-                     "--temperature are not negative");
+                     "--temperature must not be negative");
   TPRT_RETURN_IF_ERROR(checkLink(options));
   TPRT_RETURN_IF_ERROR(checkTraining(options));
   TPRT_RETURN_IF_ERROR(checkTogether(options));
@@ -200,7 +200,7 @@ tprun::parseTokens(const std::string &text) {
     absl::StatusOr<File> file = File::open(text);
     if (!file.ok())
       return makeError(getErrorCode(file.status()), "--generate: '", text,
-                       "' is neither a list of token ids nor a file of one; "
+                       "' is neither a list of token ids nor a file with one; "
                        "write --generate=1,2,3");
     TPRT_ASSIGN_OR_RETURN(AlignedBuffer bytes, file->readAll());
     list = std::string(bytes.view());
@@ -211,12 +211,12 @@ tprun::parseTokens(const std::string &text) {
     int64_t token;
     if (!absl::SimpleAtoi(piece, &token) || token < 0)
       return makeError(ErrorCode::BadOption, "--generate: '", piece,
-                       "' is no token id; write --generate=1,2,3");
+                       "' is not a token id; write --generate=1,2,3");
     tokens.push_back(token);
   }
   if (tokens.empty())
-    return makeError(ErrorCode::BadOption,
-                     "--generate: the prompt has no token; write "
-                     "--generate=1,2,3");
+    return makeError(
+        ErrorCode::BadOption,
+        "--generate: the prompt has no tokens; write --generate=1,2,3");
   return tokens;
 }

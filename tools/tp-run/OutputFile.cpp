@@ -19,10 +19,10 @@ using namespace tprt;
 
 /// Returns the error for a file that cannot be written, from errno.
 static absl::Status makeUnwritable(const std::string &path) {
-  return makeError(getFileError(errno, ErrorCode::FileUnwritable),
-                   "cannot write '", path, "': ", std::strerror(errno),
-                   "; name a file in a folder that is there and can be "
-                   "written to");
+  return makeError(
+      getFileError(errno, ErrorCode::FileUnwritable), "cannot write '", path,
+      "': ", std::strerror(errno),
+      "; name a file in a folder that exists and can be written to");
 }
 
 /// Returns true if no file can be moved to this path.

@@ -64,10 +64,10 @@ absl::Status tprun::checkParameterFile(const Session &session,
                        name, "'; give it another tp.name");
     int64_t elements = *getNumElements(tensor.shape);
     if (tensor.covered < elements)
-      return makeError(ErrorCode::BadOption, "--output: the program has ",
-                       tensor.covered, " of the ", elements, " elements of '",
-                       name,
-                       "', so that it cannot be written; leave --output out");
+      return makeError(
+          ErrorCode::BadOption, "--output: the program has only ",
+          tensor.covered, " of the ", elements, " elements of '", name,
+          "', so the parameter cannot be written; leave --output out");
   }
   return session.getFirstRank() == 0 ? checkWritable(path) : absl::OkStatus();
 }

@@ -37,10 +37,9 @@ static void die(const absl::Status &status) {
 /// Runs in exit(), whoever called it.
 static void checkExit() {
   if (!isExitExpected)
-    die(makeError(
-        ErrorCode::LimitReached,
-        "a library ended the process; see its message above. "
-        "Where it could not start a thread, raise the limit (ulimit -u)"));
+    die(makeError(ErrorCode::LimitReached,
+                  "a library ended the process; see its message above. If it "
+                  "could not start a thread, raise the limit (ulimit -u)"));
   if (absl::Status status = tprun::flushStdout(); !status.ok())
     die(status);
 }

@@ -27,9 +27,10 @@ static constexpr int64_t kMaxInterpreted = int64_t{1} << 20;
 static absl::StatusOr<MemoryFile> getWholeProgram(const Artifact &artifact) {
   absl::string_view bytes = artifact.bytes(SectionKind::GlobalProgram);
   if (bytes.empty())
-    return makeError(ErrorCode::NoWholeProgram,
-                     "the artifact does not carry the program it was made of; "
-                     "compile it with tp-opt --tp-compile --tp-artifact");
+    return makeError(
+        ErrorCode::NoWholeProgram,
+        "the artifact does not contain the program that it was compiled from; "
+        "compile it with tp-opt --tp-compile --tp-artifact");
   return MemoryFile::create(bytes);
 }
 
@@ -51,8 +52,9 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
   bool needsCompiler = isSource(options.program);
   if (!needsCompiler && !options.shard.empty()) {
     TPRT_RETURN_IF_ERROR(Artifact::open(options.program).status());
-    return makeError(ErrorCode::BadOption, "--shard is for a .mlir: '",
-                     options.program, "' is compiled already");
+    return makeError(ErrorCode::BadOption,
+                     "--shard is only for a .mlir file: '", options.program,
+                     "' is already compiled");
   }
   if (options.backend == kInterpreter) {
     if (needsCompiler) {
@@ -68,8 +70,8 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
   absl::Status loaded = loadBackend(options.backend).status();
   if (getErrorCode(loaded) == ErrorCode::UnknownBackend)
     return makeError(ErrorCode::UnknownBackend, "--backend=", options.backend,
-                     ": there is no such backend; write ", kCpuTarget, ", ",
-                     kCudaTarget, ", ", kVirtual, " or ", kInterpreter);
+                     ": unknown backend; write ", kCpuTarget, ", ", kCudaTarget,
+                     ", ", kVirtual, " or ", kInterpreter);
   if (!loaded.ok())
     return addContext(loaded, absl::StrCat("--backend=", options.backend));
   TPRT_ASSIGN_OR_RETURN(auto artifact, needsCompiler

@@ -23,9 +23,10 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
                               int runs, absl::Duration warmUp,
                               const std::string &trace) {
   if (warmUp > absl::ZeroDuration() && !session.hasAllRanks())
-    return makeError(ErrorCode::BadOption,
-                     "--warmup is for ranks of one process: several would run "
-                     "different numbers of times; leave it out");
+    return makeError(
+        ErrorCode::BadOption,
+        "--warmup is only for ranks in one process, because several processes "
+        "would make different numbers of runs; leave it out");
   auto measure = [&](double &time) {
     absl::Time begin = absl::Now();
     absl::Status status = session.run(entry);

@@ -28,11 +28,11 @@ static absl::StatusOr<TensorReader> makeReader(std::shared_ptr<File> file,
                                                uint64_t begin, DType dtype) {
   uint64_t bytes = file->size() - begin;
   if (bytes % getSize(dtype) != 0)
-    return makeError(ErrorCode::TrainingData, "'", file->getName(), "' has ",
-                     file->size(), " bytes, which are no tokens of ",
-                     8 * getSize(dtype),
-                     " bits: write uint16 numbers, or llm.c's header and "
-                     "uint16 or uint32 numbers");
+    return makeError(
+        ErrorCode::TrainingData, "'", file->getName(), "' has ", file->size(),
+        " bytes, which is not a whole number of tokens of ", 8 * getSize(dtype),
+        " bits: write uint16 numbers, or llm.c's header and "
+        "uint16 or uint32 numbers");
   auto read = [file, begin](uint64_t from, uint64_t size, char *to) {
     return file->read(begin + from, size, to);
   };
@@ -50,8 +50,8 @@ absl::StatusOr<TensorReader> tprun::openTokenFile(const std::string &path) {
   const auto &[magic, version, count] = header;
   if (magic == kQuestions)
     return makeError(ErrorCode::TrainingData, "'", path,
-                     "' holds questions with answers (llm.c's number ", magic,
-                     "): give a file of tokens");
+                     "' holds questions with answers (llm.c's magic number ",
+                     magic, "), not tokens: give a file of tokens");
   for (const Format &format : kFormats) {
     if (magic != format.magic)
       continue;
@@ -62,9 +62,10 @@ absl::StatusOr<TensorReader> tprun::openTokenFile(const std::string &path) {
     uint64_t wanted = kHeaderBytes + uint64_t{count} * getSize(format.dtype);
     if (file->size() != wanted)
       return makeError(ErrorCode::TrainingData, "'", path, "' has ",
-                       file->size(), " bytes; its header counts ", count,
-                       " tokens, which are ", wanted,
-                       " bytes: it was cut or is still being written");
+                       file->size(),
+                       " bytes, but according to its header it has ", count,
+                       " tokens, which take ", wanted,
+                       " bytes: the file is incomplete or still being written");
     return makeReader(std::move(file), kHeaderBytes, format.dtype);
   }
   return makeReader(std::move(file), 0, DType::U16);

@@ -24,8 +24,8 @@ absl::StatusOr<std::string> tprun::findCompiler() {
   if (::access(path.c_str(), X_OK) == 0)
     return path;
   return makeError(ErrorCode::CompilerMissing,
-                   "a .mlir, --check and the interpreter need the compiler, "
-                   "but there is no '",
+                   "a .mlir file, --check and the interpreter need the "
+                   "compiler, but it was not found at '",
                    path,
                    "'; compile elsewhere with tp-opt --tp-compile "
                    "--tp-artifact=FILE.tpx and run that");
@@ -53,11 +53,11 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
     return absl::OkStatus();
   if (code == 1)
     return makeError(ErrorCode::CompilerFailed,
-                     "tp-opt refused the program; see its message above, "
-                     "and write here as --shard what it calls --tp-shard");
+                     "tp-opt rejected the program; see its message above; "
+                     "where it names --tp-shard, write --shard here");
   if (code == 3)
     return makeError(ErrorCode::CompilerHindered,
-                     "tp-opt could not do its work; see its message above");
+                     "tp-opt failed on this machine; see its message above");
   // 127 comes from the loader, if libraries are missing or do not fit in
   // memory.
   if (code == 127)
@@ -66,9 +66,9 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
   // Other signals come from a user who stops tp-opt, and end this process as
   // well.
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-    return makeError(ErrorCode::CompilerHindered,
-                     "tp-opt was killed, as the kernel does where there is no "
-                     "memory left");
+    return makeError(
+        ErrorCode::CompilerHindered,
+        "tp-opt was killed, probably because the machine ran out of memory");
   return makeError(ErrorCode::CompilerBroke, "tp-opt ended with ",
                    WIFEXITED(status) ? "code " : "signal ",
                    WIFEXITED(status) ? code : WTERMSIG(status),

@@ -50,15 +50,15 @@ static absl::StatusOr<Scalars> findScalars(const Artifact &artifact,
   if (!trains)
     return makeError(ErrorCode::BadOption, "--train: the entry '",
                      artifact.text(entry.name),
-                     "' overwrites no parameter; make a step of training by "
-                     "tp-opt --tp-train, or name it by --entry");
+                     "' does not update a parameter; make a training step by "
+                     "tp-opt --tp-train, or name its entry by --entry");
   if (!scalars.loss && floats.size() == 1)
     scalars.loss = floats.front();
   if (!scalars.loss)
     return makeError(ErrorCode::BadOption, "--train: the entry '",
                      artifact.text(entry.name), "' has ", floats.size(),
-                     " outputs that could be the loss, a float without "
-                     "dimensions; give one the tp.name \"loss\"");
+                     " outputs that could be the loss, but exactly one scalar "
+                     "float is expected; give one the tp.name \"loss\"");
   scalars.others.erase(absl::c_find(scalars.others, scalars.loss));
   return scalars;
 }

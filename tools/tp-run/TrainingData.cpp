@@ -44,9 +44,10 @@ absl::StatusOr<TrainingData> TrainingData::open(const Artifact &artifact,
   std::vector<const InputRow *> inputs = findInputs(artifact, entry, options);
   if (inputs.empty())
     return makeError(ErrorCode::TrainingData, "--train=", options.train,
-                     ": no input of '",
+                     ": all inputs of '",
                      artifact.text(artifact.rows<EntryRow>()[entry].name),
-                     "' is left to take rows of it; leave out --input of one");
+                     "' are given by --input, so none is left to read this "
+                     "data; leave out one --input");
   TrainingData data;
   struct stat info;
   bool isFolder =
@@ -57,11 +58,11 @@ absl::StatusOr<TrainingData> TrainingData::open(const Artifact &artifact,
     TPRT_RETURN_IF_ERROR(data.openTensors(artifact, inputs, options.train));
   else
     return makeError(ErrorCode::TrainingData, "--train=", options.train,
-                     ": data are tokens in a file that ends in .bin, or "
-                     "tensors in a .safetensors file or a folder of them");
+                     ": expects tokens in a .bin file, or tensors in a "
+                     ".safetensors file or a folder of such files");
   if (data.samples < data.samplesPerStep)
     return makeError(ErrorCode::TrainingData, "--train=", options.train,
-                     " has ", data.samples, " samples, and a step takes ",
+                     " has ", data.samples, " samples, but one step takes ",
                      data.samplesPerStep,
                      "; give more data, or import the program with a smaller "
                      "batch");
@@ -80,16 +81,16 @@ absl::Status TrainingData::addColumn(Column column, size_t sampleDims,
   if (perStep == 0 || elements == 0)
     return makeError(ErrorCode::TrainingData, "input '", column.input, "' is ",
                      describe(column.dtype, column.shape),
-                     ", which takes nothing of a sample");
+                     ", which has no elements for a sample");
   if (!columns.empty() && perStep != samplesPerStep)
     return makeError(ErrorCode::TrainingData, "input '", column.input, "' is ",
                      describe(column.dtype, column.shape), " and takes ",
-                     perStep, " samples a step, '", columns.front().input,
+                     perStep, " samples a step, but '", columns.front().input,
                      "' takes ", samplesPerStep,
                      "; give one of them by --input");
   if (!columns.empty() && count != samples)
-    return makeError(ErrorCode::TrainingData, "there are ", count,
-                     " samples for '", column.input, "', and ", samples,
+    return makeError(ErrorCode::TrainingData, "the data has ", count,
+                     " samples for '", column.input, "', but ", samples,
                      " for '", columns.front().input,
                      "'; the first dimension of all tensors counts samples");
   samplesPerStep = perStep;
@@ -115,8 +116,8 @@ static absl::Status readTokens(const TensorReader &tokens, DType dtype,
     std::memcpy(&token, &stored[i * storedSize], storedSize);
     if (token > most)
       return makeError(ErrorCode::TrainingData, "token ", first + i, " is ",
-                       token, ", which the input '", input, "' of ",
-                       getName(dtype), " does not hold");
+                       token, ", which is too large for the input '", input,
+                       "' of ", getName(dtype));
     std::memcpy(to + i * size, &token, size);
   }
   return absl::OkStatus();
@@ -137,20 +138,23 @@ absl::Status TrainingData::openTokens(const Artifact &artifact,
     absl::string_view name = artifact.text(input->name);
     bool isTarget = inputs.size() > 1 && name == "targets";
     if (inputs.size() > 1 && name != "tokens" && name != "labels" && !isTarget)
-      return makeError(ErrorCode::TrainingData, "--train=", path,
-                       ": a token file has values for 'tokens', 'labels' and "
-                       "'targets', and none for the input '",
-                       name, "'; give it by --input, or all in safetensors");
+      return makeError(
+          ErrorCode::TrainingData, "--train=", path,
+          ": a token file has values for 'tokens', 'labels' and 'targets', but "
+          "none for the input '",
+          name,
+          "'; give that input by --input, or all inputs in a safetensors file");
     std::vector<int64_t> shape = artifact.getGlobalShape(input->dims);
     if (isFloat(input->dtype) || input->dtype == DType::Bool || shape.empty())
       return makeError(ErrorCode::TrainingData, "--train=", path, ": input '",
                        name, "' is ", describe(input->dtype, shape),
-                       ", and tokens are integers, a row for each sample; give "
-                       "it by --input, or all in safetensors");
+                       ", but an input of tokens must have integers and a row "
+                       "for each sample; give the input by --input, or all "
+                       "inputs in a safetensors file");
     auto own = static_cast<uint64_t>(shape.back());
     if (!columns.empty() && own != sequence)
       return makeError(ErrorCode::TrainingData, "--train=", path, ": input '",
-                       name, "' takes ", own, " tokens of a sample, and '",
+                       name, "' takes ", own, " tokens of a sample, but '",
                        columns.front().input, "' takes ", sequence);
     sequence = own;
     Column column{std::string(name), input->dtype, shape, 0, nullptr, tokens};
@@ -176,10 +180,10 @@ absl::Status TrainingData::openTensors(const Artifact &artifact,
     std::string name(artifact.text(input->name));
     auto found = folder->find(name);
     if (getErrorCode(found.status()) == ErrorCode::WeightsMissing)
-      return makeError(ErrorCode::TrainingData, "--train=", path,
-                       ": no tensor is called as the input '", name, "'",
-                       "; add it, a row for each sample, or give the input by "
-                       "--input");
+      return makeError(
+          ErrorCode::TrainingData, "--train=", path,
+          ": the data has no tensor called '", name, "'",
+          "; add it, with a row for each sample, or give the input by --input");
     if (!found.ok())
       return addContext(found.status(), absl::StrCat("--train=", path));
     TensorReader tensor = *std::move(found);
@@ -190,11 +194,12 @@ absl::Status TrainingData::openTensors(const Artifact &artifact,
                 std::equal(tensor.shape.begin() + 1, tensor.shape.end(),
                            shape.end() - static_cast<long>(sampleDims));
     if (!fits)
-      return makeError(ErrorCode::TrainingData, "--train=", path, ": tensor '",
-                       name, "' is ", describe(tensor.dtype, tensor.shape),
-                       ", and the input ", describe(input->dtype, shape),
-                       "; the first dimension of the tensor counts samples, "
-                       "and the others are the last ones of the input");
+      return makeError(
+          ErrorCode::TrainingData, "--train=", path, ": tensor '", name,
+          "' is ", describe(tensor.dtype, tensor.shape), ", but the input is ",
+          describe(input->dtype, shape),
+          "; the tensor's first dimension must count samples, and its other "
+          "dimensions must be the last ones of the input");
     Column column{name, input->dtype, shape, 0, nullptr, tensor};
     uint64_t bytes = getSize(tensor.dtype);
     for (size_t i = 1; i < tensor.shape.size(); ++i)

@@ -25,9 +25,10 @@ static absl::StatusOr<MemoryFile> getProgram(const Artifact &artifact,
                                              SectionKind kind) {
   absl::string_view bytes = artifact.bytes(kind);
   if (bytes.empty())
-    return makeError(ErrorCode::NoWholeProgram,
-                     "the artifact does not carry the programs it was made of; "
-                     "compile it with tp-opt --tp-compile --tp-artifact");
+    return makeError(
+        ErrorCode::NoWholeProgram,
+        "the artifact does not contain the programs that it was compiled from; "
+        "compile it with tp-opt --tp-compile --tp-artifact");
   return MemoryFile::create(bytes);
 }
 
@@ -39,10 +40,10 @@ static absl::Status verifyPrograms(const MemoryFile &whole,
                    absl::StrCat("--tp-verify-against=whole=", whole.getPath(),
                                 " field=true")});
   if (getErrorCode(status) == ErrorCode::CompilerFailed)
-    return makeError(ErrorCode::CheckFailed,
-                     "the local program that the artifact carries could not be "
-                     "verified against the whole one; see the message of "
-                     "tp-opt above");
+    return makeError(
+        ErrorCode::CheckFailed,
+        "the local program in the artifact could not be verified against the "
+        "whole program; see the message of tp-opt above");
   return status;
 }
 
@@ -88,7 +89,7 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
     }
     if (found == tensors.end())
       return makeError(ErrorCode::CompilerBroke,
-                       "tp-opt has not written the input '", name, "'");
+                       "tp-opt did not write the input '", name, "'");
     const StoredTensor &tensor = found->second;
     TPRT_RETURN_IF_ERROR(
         session.bindUsed(name, tensor.dtype, tensor.shape, tensor.data));
@@ -130,7 +131,7 @@ static absl::Status compareTrial(Session &session, const EntryRow &entry,
     auto expected = wanted.find(name);
     if (expected == wanted.end() || expected->second.data.size() != got.size())
       return makeError(ErrorCode::CompilerBroke,
-                       "tp-opt has not written the output '", name, "'");
+                       "tp-opt did not write the output '", name, "'");
     absl::string_view data = expected->second.data;
     absl::string_view allowed = spreads.find(name)->second.data;
     int64_t place = findWrong(output.dtype, got, data, allowed);
@@ -141,9 +142,9 @@ static absl::Status compareTrial(Session &session, const EntryRow &entry,
         ErrorCode::CheckFailed, "entry '", artifact.text(entry.name),
         "', data set ", number, ": element ", place, " of output '", name,
         "' is ", print(decode(output.dtype, got.substr(at, size)).front()),
-        ", the whole program has ",
+        ", but in the whole program it is ",
         print(decode(output.dtype, data.substr(at, size)).front()),
-        ", and rounding allows for ",
+        "; rounding explains a difference of at most ",
         print(decode(DType::F64, allowed.substr(place * 8, 8)).front()));
   }
   return absl::OkStatus();

@@ -46,8 +46,8 @@ static absl::Status run(Session &session, const Options &options) {
   if (!random.empty() && isFirst)
     noteRandomInputs(random);
   if (!random.empty() && isFirst && generates && options.weights.empty())
-    std::fprintf(stderr, "note: the tokens are those of random weights; give "
-                         "--weights=DIR\n");
+    std::fprintf(stderr, "note: the weights are random, so the tokens mean "
+                         "nothing; give --weights=DIR\n");
   if (trains)
     return train(session, options, entry);
   session.recordTimes(!options.trace.empty());
@@ -127,11 +127,12 @@ static absl::Status refuseLauncher(absl::string_view size,
   if (!isTorch)
     remedy =
         absl::StrCat("srun --mpi=pmix -n ", ranks, " tp-run ... or ", remedy);
-  return makeError(ErrorCode::BadOption, isTorch ? "torchrun" : "srun",
-                   " has started several processes (", size,
-                   "), and each would run the whole program with --backend=",
-                   options.backend, ": write ", remedy,
-                   ", or start one process, whose threads are the ranks");
+  return makeError(
+      ErrorCode::BadOption, isTorch ? "torchrun" : "srun",
+      " has started several processes (", size,
+      "), but each of them would run the whole program with --backend=",
+      options.backend, ": write ", remedy,
+      ", or start one process, whose threads are the ranks");
 }
 
 /// If --threads asks for more threads than there are cores, threads that wait

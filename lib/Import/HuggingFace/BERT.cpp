@@ -209,8 +209,8 @@ LogicalResult hf::buildBERT(Import &import) {
   if ((options.phase != Phase::Prefill && !trains) || options.cache ||
       options.logits)
     import.config.error(ErrorCode::BadImportOption, "architectures",
-                        "is an encoder, which has no phase but prefill and "
-                        "train, no cache and no logits",
+                        "is an encoder, which supports only the phases prefill "
+                        "and train, and neither a cache nor logits",
                         "import with batch, sequence and dtype only");
   if (trains)
     config.padding = import.config.has("pad_token_id")
@@ -218,7 +218,7 @@ LogicalResult hf::buildBERT(Import &import) {
                          : 0;
   if (trains && !hasHead)
     import.config.error(ErrorCode::BadImportOption, "architectures",
-                        "is an encoder without a head, which has no loss",
+                        "is an encoder without a head, so it has no loss",
                         "import BertForMaskedLM for phase=train");
   int64_t sequence =
       options.sequence.value_or(std::min(int64_t(512), config.positions));
@@ -235,8 +235,8 @@ LogicalResult hf::buildBERT(Import &import) {
                   {"hidden_dropout_prob", "attention_probs_dropout_prob"});
   else if (hasHead)
     emitWarning(import.config.getLoc("architectures"))
-        << "the head that predicts masked tokens is not imported: the result "
-           "is the encoder's";
+        << "the head that predicts masked tokens is left out: the result is "
+           "that of the encoder";
   ModelBuilder builder(import.module, import.element, import.checkpoint,
                        "bert.", /*isStored=*/hasHead);
   builder.setHead("cls.");

@@ -76,7 +76,7 @@ readStored(const json::Value &value, uint64_t dataSize, StoredTensor &entry) {
   std::optional<StringRef> type =
       fields ? fields->getString("dtype") : std::nullopt;
   if (!shape || !offsets || offsets->size() != 2 || !type)
-    return "needs dtype, shape and two data_offsets";
+    return "expects dtype, shape and two data_offsets";
   entry.tensor.type = type->str();
   uint64_t elements = 1;
   for (const json::Value &size : *shape) {
@@ -85,7 +85,7 @@ readStored(const json::Value &value, uint64_t dataSize, StoredTensor &entry) {
     if (number)
       elements = llvm::SaturatingMultiply(elements, *number, &overflow);
     if (!number || overflow)
-      return "has a shape that is no list of sizes";
+      return "has a shape that is not a list of sizes";
     entry.tensor.shape.push_back(int64_t(*number));
   }
   std::optional<uint64_t> begin = toUnsigned((*offsets)[0]),
@@ -187,7 +187,7 @@ static FailureOr<SmallVector<std::string>> readIndex(MLIRContext *context,
   const json::Object *root = std::get<JsonFile>(parsed).getRoot().getAsObject();
   const json::Object *map = root ? root->getObject("weight_map") : nullptr;
   if (!map)
-    return fail(context, index, "has no object `weight_map`");
+    return fail(context, index, "expects an object `weight_map`");
   SmallVector<std::string> files;
   for (const auto &[name, value] : *map) {
     std::optional<StringRef> file = value.getAsString();
@@ -283,7 +283,7 @@ LogicalResult Checkpoint::take(MLIRContext *context, StringRef name,
   if (found == tensors.end())
     return emitError(getLoc(context, source))
            << prefix(ErrorCode::MissingTensor) << "has no tensor " << name
-           << ", which config.json speaks of; fetch the weights that belong to "
+           << ", which config.json requires; fetch the weights that belong to "
               "this config.json";
   const Tensor &tensor = found->second;
   auto error = [&](ErrorCode code) {

@@ -35,8 +35,8 @@ FailureOr<Config> Config::load(MLIRContext *context, StringRef directory) {
                << error->message;
     if (error->why)
       diagnostic.attachNote()
-          << "write hf:FOLDER, a local folder with config.json in it; a model "
-             "that is known by its name is downloaded first";
+          << "write hf:FOLDER, a local folder that contains config.json; to "
+             "import a model by its name, download it first";
     return failure();
   }
   auto state = std::make_shared<State>(
@@ -45,7 +45,7 @@ FailureOr<Config> Config::load(MLIRContext *context, StringRef directory) {
   if (!fields) {
     emitError(::getLoc(context, file, {}))
         << prefix(ErrorCode::UnreadableConfig)
-        << "a configuration is one object, {\"hidden_size\": 576, ..}";
+        << "expects a configuration of one object, {\"hidden_size\": 576, ..}";
     return failure();
   }
   return Config(std::move(state), fields);

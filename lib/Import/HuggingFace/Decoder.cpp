@@ -41,7 +41,7 @@ FailureOr<SmallVector<Entry>> hf::getEntries(const ImportOptions &options,
   if (hasPrompt && hasCache && sequence > cache)
     return emitError(config.getLoc(field))
            << prefix(ErrorCode::BadImportOption) << "sequence=" << sequence
-           << " does not fit into cache=" << cache
+           << " is larger than cache=" << cache
            << "; import with cache=" << sequence << " or more";
 
   Entry prompt, step;

@@ -67,7 +67,7 @@ static DType getOwnType(Config &config, const Checkpoint *checkpoint) {
   Location loc = config.getLoc(checkpoint ? "architectures" : field);
   emitRemark(loc) << "weights and activations are "
                   << llvm::to_string(getElement(type, loc.getContext()))
-                  << ", as the checkpoint's are; dtype=f32 converts them";
+                  << ", as in the checkpoint; write dtype=f32 to convert them";
   return type;
 }
 

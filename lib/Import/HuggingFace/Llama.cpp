@@ -77,11 +77,12 @@ static void readHeads(Config &config, LlamaConfig &result) {
     return;
   sizes.head = config.size("head_dim", sizes.hidden / heads);
   if (sizes.head % 2 != 0)
-    config.error(ErrorCode::ContradictoryConfig,
-                 config.has("head_dim") ? "head_dim" : "num_attention_heads",
-                 "gives heads of " + llvm::Twine(sizes.head) +
-                     " features, and rotary embedding turns pairs",
-                 "write an even head size");
+    config.error(
+        ErrorCode::ContradictoryConfig,
+        config.has("head_dim") ? "head_dim" : "num_attention_heads",
+        "gives heads of " + llvm::Twine(sizes.head) +
+            " features, but rotary embedding rotates pairs of features",
+        "write an even head size");
 }
 
 /// Reads which layers attend to a window only.
@@ -139,9 +140,10 @@ static LlamaConfig readLlamaConfig(Config &config, StringRef architecture) {
   result.hasMLPBias = isLlama && config.flag("mlp_bias", false);
   result.isTied = config.flag("tie_word_embeddings", false);
   if (config.number("partial_rotary_factor", 1.0) != 1.0)
-    config.error(ErrorCode::UnsupportedFeature, "partial_rotary_factor",
-                 "is not 1: turning a part of a head is not supported",
-                 "only 1 is supported");
+    config.error(
+        ErrorCode::UnsupportedFeature, "partial_rotary_factor",
+        "is not 1: rotary embedding of only a part of a head is not supported",
+        "only 1 is supported");
   readHeads(config, result);
   if (config.failed())
     return result;

@@ -46,6 +46,8 @@ void hf::warnOfDropout(Config &config, ArrayRef<StringRef> fields) {
   for (StringRef field : fields)
     if (config.share(field) != 0)
       emitWarning(config.getLoc(field))
-          << "`" << field << "` asks for dropout, which the step leaves out; "
+          << "`" << field
+          << "` asks for dropout, which is not supported and left out of the "
+             "training step; "
           << "write 0";
 }

@@ -50,16 +50,16 @@ public:
                                      ArrayRef<ArrayRef<int64_t>> resultShapes) {
     auto [left, right] = equation.split("->");
     if (!equation.contains("->"))
-      return error("it has no '->'");
+      return error("the equation has no '->'");
     if (auto err = parseSide(left, operandShapes, rule.operands, "operand"))
       return std::move(err);
     if (auto err = parseSide(right, resultShapes, rule.results, "result"))
       return std::move(err);
     for (const Factor &info : rule.factors)
       if (info.size == unknownSize)
-        return error("the sizes in (..) around '" +
+        return error("the sizes of the letters in (..) around '" +
                      llvm::Twine(info.name ? info.name : '?') +
-                     "' cannot be told apart");
+                     "' cannot be determined");
     if (auto err = checkProducts(rule.operands, operandShapes, "operand"))
       return std::move(err);
     if (auto err = checkProducts(rule.results, resultShapes, "result"))
@@ -84,7 +84,8 @@ private:
   llvm::Error wrongProduct(size_t dim, const llvm::Twine &what, int64_t size,
                            int64_t product) {
     return error("dimension " + llvm::Twine(dim) + " of " + what +
-                 " has size " + llvm::Twine(size) + ", its factors give " +
+                 " has size " + llvm::Twine(size) +
+                 ", but the sizes of its letters multiply to " +
                  llvm::Twine(product));
   }
 
@@ -111,8 +112,8 @@ private:
     if (!side.trim().empty() || !shapes.empty())
       side.split(terms, ',');
     if (terms.size() != shapes.size())
-      return error("it has " + llvm::Twine(terms.size()) + " " + what +
-                   "s, the op has " + llvm::Twine(shapes.size()));
+      return error("the equation has " + llvm::Twine(terms.size()) + " " +
+                   what + "s, but the op has " + llvm::Twine(shapes.size()));
     for (auto [index, term] : llvm::enumerate(terms)) {
       place = {what, unsigned(index)};
       if (auto err = parseTerm(term.trim(), shapes[index], tensors[index]))
@@ -137,7 +138,7 @@ private:
     }
     if (written > shape.size() || (!ellipsis && written != shape.size()))
       return error(getPlace() + " has " + llvm::Twine(written) +
-                   " dimensions in the equation and " +
+                   " dimensions in the equation, but " +
                    llvm::Twine(shape.size()) + " in its type");
     unsigned hidden = shape.size() - written;
 
@@ -197,13 +198,13 @@ private:
     }
     if (numUnknown <= 1 && known != size) {
       if (factors.size() == 1)
-        return error("'" +
+        return error("letter '" +
                      llvm::Twine(rule.factors[factors[0]].name
                                      ? rule.factors[factors[0]].name
                                      : '.') +
-                     "' is " + llvm::Twine(known) + " and, in dimension " +
-                     llvm::Twine(dims.size()) + " of " + getPlace() + ", " +
-                     llvm::Twine(size));
+                     "' has size " + llvm::Twine(known) + ", but dimension " +
+                     llvm::Twine(dims.size()) + " of " + getPlace() +
+                     " has size " + llvm::Twine(size));
       return wrongProduct(dims.size(), getPlace(), size, known);
     }
     for (const DimFactors &dim : dims)

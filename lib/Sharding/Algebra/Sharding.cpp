@@ -130,7 +130,7 @@ std::optional<ShardingError> tp::verify(const TensorSharding &sharding,
     return ShardingError{
         ErrorCode::RankMismatch,
         "the sharding has " + std::to_string(sharding.getRank()) +
-            " dimensions, the tensor has " + std::to_string(rank)};
+            " dimensions, but the tensor has " + std::to_string(rank)};
 
   AxisList seen;
   auto check = [&](ArrayRef<AxisRef> axes) -> std::optional<ShardingError> {
@@ -145,8 +145,8 @@ std::optional<ShardingError> tp::verify(const TensorSharding &sharding,
             ErrorCode::BadSubAxis,
             "sub-axis " + text(axis, mesh) + " of an axis of " +
                 std::to_string(whole) +
-                " devices: pre-size times size must divide it, "
-                "and the size must be at least 2"};
+                " devices is not valid: pre-size times size must divide the "
+                "axis, and the size must be at least 2"};
       if (index > 0 && axes[index - 1].canMerge(axis))
         return ShardingError{ErrorCode::SubAxisNotMerged,
                              "sub-axes " + text(axes[index - 1], mesh) +
@@ -162,7 +162,8 @@ std::optional<ShardingError> tp::verify(const TensorSharding &sharding,
           return ShardingError{ErrorCode::BadSubAxis,
                                "sub-axes " + text(other, mesh) + " and " +
                                    text(axis, mesh) +
-                                   " cannot be parts of one factorisation"};
+                                   " cannot be used together: no factorization "
+                                   "of the axis contains both"};
       }
       seen.push_back(axis);
     }
@@ -174,8 +175,8 @@ std::optional<ShardingError> tp::verify(const TensorSharding &sharding,
       return error;
     if (dim.priority && dim.axes.empty() && dim.open)
       return ShardingError{ErrorCode::PriorityOnEmptyDim,
-                           "an empty open dimension has nothing to give "
-                           "priority to: drop the priority"};
+                           "an open dimension without axes cannot have a "
+                           "priority: remove the priority"};
   }
   if (auto error = check(sharding.replicated))
     return error;

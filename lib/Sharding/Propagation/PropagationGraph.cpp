@@ -78,18 +78,18 @@ PropagationGraph::addShardingGroup(ArrayRef<ValueId> members) {
   for (ValueId member : members) {
     const TensorSharding &sharding = getSharding(member);
     if (sharding.getRank() != rank)
-      return GraphError{ErrorCode::SharedShardingMismatch,
-                        "it has " + std::to_string(sharding.getRank()) +
-                            " dimensions, a value that shares its sharding "
-                            "has " +
-                            std::to_string(rank),
-                        std::nullopt, member};
+      return GraphError{
+          ErrorCode::SharedShardingMismatch,
+          "the sharding has " + std::to_string(sharding.getRank()) +
+              " dimensions, but a value that shares this sharding has " +
+              std::to_string(rank),
+          std::nullopt, member};
     if (sharding == open)
       continue;
     if (common != open && sharding != common)
       return GraphError{ErrorCode::SharedShardingMismatch,
-                        "it is annotated unlike another value that shares its "
-                        "sharding",
+                        "its annotation differs from that of another value "
+                        "that shares its sharding",
                         std::nullopt, member};
     common = sharding;
   }
@@ -141,8 +141,8 @@ std::optional<GraphError> PropagationGraph::verify(const Mesh &mesh) const {
         rule.getNumTensors() != op.tensors.size())
       return error("the rule is for " + std::to_string(rule.operands.size()) +
                    " operands and " + std::to_string(rule.results.size()) +
-                   " results, the op has " + std::to_string(op.numOperands) +
-                   " and " +
+                   " results, but the op has " +
+                   std::to_string(op.numOperands) + " and " +
                    std::to_string(op.tensors.size() - op.numOperands));
     for (ValueId value : op.tensors)
       if (value >= values.size())
@@ -151,7 +151,8 @@ std::optional<GraphError> PropagationGraph::verify(const Mesh &mesh) const {
       const TensorFactors &dims = rule.getTensor(t);
       if (dims.size() != getSharding(value).getRank())
         return error("the rule gives tensor " + std::to_string(t) + " " +
-                     std::to_string(dims.size()) + " dimensions, it has " +
+                     std::to_string(dims.size()) +
+                     " dimensions, but the tensor has " +
                      std::to_string(getSharding(value).getRank()));
       for (const DimFactors &dim : dims)
         for (unsigned f : dim)

@@ -227,7 +227,8 @@ public:
   llvm::Error apply() {
     if (in.getRank() != shape.size())
       return error("the sharding has " + llvm::Twine(in.getRank()) +
-                   " dimensions, the tensor has " + llvm::Twine(shape.size()));
+                   " dimensions, but the tensor has " +
+                   llvm::Twine(shape.size()));
     if (auto err = applyKind())
       return err;
     out = out.getLayout();
@@ -286,14 +287,15 @@ private:
     }
     axes = getMerged(all);
     if (axes.empty())
-      return error("it has no axes");
+      return error("the step has no axes");
     return llvm::Error::success();
   }
 
   llvm::Expected<AxisList> getDimAxes() {
     if (step.dimAxes.size() != in.getRank())
-      return error("it lists axes for " + llvm::Twine(step.dimAxes.size()) +
-                   " dimensions of " + llvm::Twine(in.getRank()));
+      return error("the step lists axes for " +
+                   llvm::Twine(step.dimAxes.size()) + " dimensions of " +
+                   llvm::Twine(in.getRank()));
     AxisList all;
     for (const AxisList &list : step.dimAxes)
       all.append(list);
@@ -308,8 +310,9 @@ private:
   llvm::Error checkCoexist(const AxisRef &a, const AxisRef &b) {
     if (a.canCoexist(b))
       return llvm::Error::success();
-    return error("sub-axes " + text(mesh, a) + " and " + text(mesh, b) +
-                 " cannot be parts of one factorisation");
+    return error(
+        "sub-axes " + text(mesh, a) + " and " + text(mesh, b) +
+        " cannot be used together: no factorization of the axis contains both");
   }
 
   llvm::Error checkIdle(ArrayRef<AxisRef> list) {
@@ -317,7 +320,8 @@ private:
     used.append(out.unreduced);
     for (const AxisRef &axis : list) {
       if (overlap(used, axis))
-        return error("axis " + text(mesh, axis) + " is in use already");
+        return error("axis " + text(mesh, axis) +
+                     " is already used by this sharding");
       for (const AxisRef &other : used)
         if (auto err = checkCoexist(other, axis))
           return err;
@@ -333,7 +337,7 @@ private:
     return error("dimension " + llvm::Twine(dim) + " of size " +
                  llvm::Twine(shape[dim]) + " in " + llvm::Twine(fewer) +
                  " and in " + llvm::Twine(more) +
-                 " blocks has no common boundaries");
+                 " blocks has no common block boundaries");
   }
 
   llvm::Error append(unsigned dim, ArrayRef<AxisRef> list) {
@@ -348,7 +352,7 @@ private:
     AxisList &source = out.dims[dim].axes;
     std::optional<AxisList> rest = dropSuffix(source, list);
     if (!rest)
-      return error("dimension " + llvm::Twine(dim) + " does not end with " +
+      return error("dimension " + llvm::Twine(dim) + " must end with " +
                    text(mesh, list));
     int64_t before = getSize(source);
     source = *rest;
@@ -395,8 +399,8 @@ llvm::Error StepApplication::makePartial() {
     return err;
   std::optional<AxisList> idle = subtract(axes, *fromDims);
   if (!idle)
-    return error("its axes " + text(mesh, axes) +
-                 " do not include all that dimensions lose");
+    return error("the axes of the step " + text(mesh, axes) +
+                 " do not include all axes that dimensions lose");
   if (auto err = checkIdle(*idle))
     return err;
   for (auto [dim, list] : llvm::enumerate(step.dimAxes))
@@ -445,7 +449,7 @@ llvm::Error StepApplication::exchange() {
   SmallVector<AxisList> leaving(in.getRank()), arriving(in.getRank());
   for (const AxisMove &move : step.moves) {
     if (move.from >= in.getRank() || move.to >= in.getRank())
-      return error("it moves an axis between dimensions " +
+      return error("the step moves an axis between dimensions " +
                    llvm::Twine(move.from) + " and " + llvm::Twine(move.to) +
                    " of " + llvm::Twine(in.getRank()));
     all.push_back(move.axis);
@@ -475,7 +479,7 @@ llvm::Error StepApplication::exchange() {
         left /= taken;
       }
       if (getMerged(suffix) != getMerged(leaving[dim]))
-        return error("dimension " + llvm::Twine(dim) + " does not end with " +
+        return error("dimension " + llvm::Twine(dim) + " must end with " +
                      text(mesh, leaving[dim]) + " in some order");
       if (auto err = removeSuffix(dim, suffix))
         return err;
@@ -496,16 +500,17 @@ llvm::Error StepApplication::permute() {
     return error(err->message);
   for (auto [index, before, after] : llvm::enumerate(in.dims, out.dims))
     if (getSize(before.axes) != getSize(after.axes))
-      return error("it changes the number of blocks of dimension " +
+      return error("the step changes the number of blocks of dimension " +
                    llvm::Twine(index) + " from " +
                    llvm::Twine(getSize(before.axes)) + " to " +
                    llvm::Twine(getSize(after.axes)));
   if (getSize(in.unreduced) != getSize(out.unreduced) ||
       (!in.unreduced.empty() && in.kind != out.kind))
-    return error("it changes how many devices hold addends, or of what kind");
+    return error("the step changes how many devices hold addends, or the kind "
+                 "of their reduction");
   axes = getPermutedAxes(mesh, in, out);
   if (axes.empty())
-    return error("it moves nothing");
+    return error("the step moves nothing");
   payload = getBufferSize(in);
   return llvm::Error::success();
 }
@@ -530,13 +535,13 @@ std::optional<std::string> tp::verifyStep(const Mesh &mesh,
   if (auto err = application.apply())
     return llvm::toString(std::move(err));
   if (!application.out.sameLayout(step.result))
-    return "it leads to " + application.out.str(mesh) + ", not to " +
+    return "the step leads to " + application.out.str(mesh) + ", not to " +
            step.result.str(mesh);
   if (application.axes != getMerged(step.axes))
-    return "its axes are " + text(mesh, application.axes) + ", not " +
-           text(mesh, step.axes);
+    return "the axes of the step are " + text(mesh, application.axes) +
+           ", not " + text(mesh, step.axes);
   if (application.payload != step.payload)
-    return "its payload is " + std::to_string(application.payload) +
+    return "the payload of the step is " + std::to_string(application.payload) +
            " elements, not " + std::to_string(step.payload);
   return std::nullopt;
 }

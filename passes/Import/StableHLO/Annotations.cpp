@@ -64,7 +64,7 @@ static Results convertConstraint(Conversion &c) {
   auto sharding = dyn_cast_or_null<spmd::ShardingAttr>(
       attribute ? sdy::toBuiltin(attribute) : Attribute());
   if (!sharding)
-    return c.invalid() << " needs a `sharding`";
+    return c.invalid() << " expects a `sharding`";
   // With one device there is no sharding to ask for.
   return ::constrain(
       c, c.op->getOperands(),
@@ -76,7 +76,8 @@ static Results convertPropagationBarrier(Conversion &c) {
   if (allowed == "BOTH")
     return c.one(c.in());
   if (!llvm::is_contained({"FORWARD", "BACKWARD", "NONE"}, allowed))
-    return c.invalid() << " allows FORWARD, BACKWARD, BOTH or NONE";
+    return c.invalid()
+           << " expects the direction FORWARD, BACKWARD, BOTH or NONE";
   return c.one(spmd::BarrierOp::create(c.builder, c.op->getLoc(), c.in(),
                                        allowed.lower()));
 }
@@ -97,7 +98,7 @@ static Results constrainBy(Conversion &c, ValueRange values, StringRef name) {
   auto list = dyn_cast_or_null<ArrayAttr>(sdy::toBuiltin(attribute));
   if (!list || list.size() != values.size() ||
       !llvm::all_of(list, llvm::IsaPred<spmd::ShardingAttr>))
-    return c.invalid() << " needs a sharding for each value in `" << name
+    return c.invalid() << " expects a sharding for each value in `" << name
                        << "`";
   SmallVector<spmd::ShardingAttr> shardings;
   for (auto [entry, value] : llvm::zip_equal(list, values))
@@ -112,7 +113,8 @@ static Results convertNamedComputation(Conversion &c) {
   Block &body = c.op->getRegion(0).front();
   if (body.empty() || body.back().getName().getStringRef() != "sdy.return" ||
       body.getArgumentTypes() != c.op->getOperandTypes())
-    return c.invalid() << " has a body on its operands that ends in sdy.return";
+    return c.invalid() << " expects a body with an argument for each operand "
+                          "that ends in sdy.return";
   Results inputs = constrainBy(c, c.op->getOperands(), "in_shardings");
   if (failed(inputs))
     return failure();

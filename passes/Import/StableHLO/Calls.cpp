@@ -26,7 +26,8 @@ static Results convertComposite(Conversion &c) {
   if (!function ||
       TypeRange(function.getArgumentTypes()) != c.op->getOperandTypes() ||
       TypeRange(function.getResultTypes()) != c.op->getResultTypes())
-    return c.invalid() << " needs a function of its type as `decomposition`";
+    return c.invalid() << " expects `decomposition` to name a function with "
+                          "its operand and result types";
   return SmallVector<Value>(func::CallOp::create(c.builder, c.op->getLoc(),
                                                  function, c.op->getOperands())
                                 .getResults());
@@ -41,7 +42,7 @@ struct CallRow {
 
 static Results convertIdentity(Conversion &c) {
   if (c.op->getNumOperands() != 1 || c.op->getNumResults() != 1)
-    return c.invalid() << " takes and gives one tensor";
+    return c.invalid() << " expects one operand and one result";
   return c.one(c.in());
 }
 
@@ -49,19 +50,19 @@ static Results convertIdentity(Conversion &c) {
 /// used to lack, them: `@mhlo.erf` is `chlo.erf`.
 static Results convertFunctionCall(Conversion &c, StringRef function) {
   if (c.op->getNumOperands() != 1 || c.op->getNumResults() != 1)
-    return c.invalid() << " takes and gives one tensor";
+    return c.invalid() << " expects one operand and one result";
   std::string name = ("chlo." + function).str();
   for (ArrayRef<Row> rows : {getElementwiseRows(), getSpecialFunctionRows()})
     for (const Row &row : rows)
       if (row.name == name && row.numOperands == 1)
         return row.convert(c);
   return c.unsupported() << " @mhlo." << function
-                         << ": no function of that name is known";
+                         << " is not supported: this function is not known";
 }
 
 static Results convertTopKCall(Conversion &c) {
   if (c.op->getNumOperands() != 1 || c.op->getNumResults() != 2)
-    return c.invalid() << " takes one tensor and gives two";
+    return c.invalid() << " expects one operand and two results";
   return SmallVector<Value>(TopKOp::create(c.builder, c.op->getLoc(),
                                            c.outType(0), c.outType(1), c.in())
                                 .getResults());
@@ -91,8 +92,8 @@ static std::optional<ComparePredicate> readComparator(func::FuncOp function) {
 /// jax.lax.approx_max_k. The exact k best satisfy any recall target.
 static Results convertApproxTopK(Conversion &c) {
   if (c.op->getNumOperands() != 4 || c.op->getNumResults() != 2)
-    return c.unsupported() << " @ApproxTopK of other than one tensor with the "
-                              "indices of its elements";
+    return c.unsupported() << " @ApproxTopK is only supported for one tensor "
+                              "and the indices of its elements";
   FailureOr<Fields> config = c.getStructure("mhlo.backend_config");
   if (failed(config))
     return failure();
@@ -102,18 +103,19 @@ static Results convertApproxTopK(Conversion &c) {
   if (failed(dim) || failed(k))
     return failure();
   if (*dim < 0 || *dim >= rank || c.outType().getRank() != rank)
-    return c.invalid() << " @ApproxTopK reduces a dimension of its operand";
+    return c.invalid() << " @ApproxTopK expects `reduction_dim` to be a "
+                          "dimension of its operand";
   auto places = c.in(1).getDefiningOp<IotaOp>();
   if (!places || int64_t(places.getDim()) != *dim ||
       c.inShape(1) != c.inShape() || !c.outElement(1).isInteger(32) ||
       !isa<FloatType>(c.outElement(0)))
-    return c.unsupported() << " @ApproxTopK of other than one tensor of floats "
-                              "with the i32 indices of its elements";
+    return c.unsupported() << " @ApproxTopK is only supported for one tensor "
+                              "of floats and the i32 indices of its elements";
   // Without aggregate_to_topk there are more candidates than k, and how many
   // depends on the machine.
   if (!config->getFlag("aggregate_to_topk") || c.outShape()[*dim] != *k)
-    return c.unsupported() << " @ApproxTopK that keeps more than k: set "
-                              "aggregate_to_topk";
+    return c.unsupported() << " @ApproxTopK is not supported where it keeps "
+                              "more than k elements: set aggregate_to_topk";
   auto computations = dyn_cast_or_null<ArrayAttr>(c.get("called_computations"));
   auto name = computations && computations.size() == 1
                   ? dyn_cast<FlatSymbolRefAttr>(computations[0])
@@ -122,8 +124,8 @@ static Results convertApproxTopK(Conversion &c) {
       name ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(c.op, name)
            : func::FuncOp());
   if (order != ComparePredicate::GT && order != ComparePredicate::LT)
-    return c.unsupported() << " @ApproxTopK by a function that does not "
-                              "compare its first two arguments by < or >";
+    return c.unsupported() << " @ApproxTopK is only supported with a function "
+                              "that compares its first two arguments by < or >";
   SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(rank));
   std::swap(swap[*dim], swap.back());
   auto turn = [&](Value x) {
@@ -145,7 +147,7 @@ static Results convertApproxTopK(Conversion &c) {
 /// Gives the operands the sharding in the call's attributes.
 static Results convertSharding(Conversion &c) {
   if (c.op->getNumOperands() != c.op->getNumResults())
-    return c.invalid() << " gives what it takes";
+    return c.invalid() << " expects as many operands as results";
   return constrain(c, c.op->getOperands(), c.op->getAttrDictionary());
 }
 
@@ -171,12 +173,14 @@ static Results convertCustomCall(Conversion &c) {
   // The call is there for an effect on the host, as in jax.debug.print.
   if (c.op->getNumResults() == 0) {
     c.op->emitWarning() << "the call of @" << target
-                        << " gives no result and is dropped: devices do not "
-                           "call the host";
+                        << " has no result and is left out of the program, "
+                           "because devices do not call the host";
     return SmallVector<Value>{};
   }
-  return c.unsupported() << " @" << target
-                         << ": what it computes is known to its library alone";
+  return c.unsupported()
+         << " @" << target
+         << " is not supported, because only its own library knows what it "
+            "computes; replace it by other operations";
 }
 
 static constexpr Row kCallRows[] = {

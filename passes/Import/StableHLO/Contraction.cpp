@@ -58,7 +58,8 @@ static Results convertDotGeneral(Conversion &c) {
   if (failed(lhsBatch) || failed(rhsBatch) || failed(lhsSum) || failed(rhsSum))
     return failure();
   if (lhsBatch->size() != rhsBatch->size() || lhsSum->size() != rhsSum->size())
-    return c.invalid() << " pairs dimensions of both operands";
+    return c.invalid() << " expects equal numbers of batching dimensions, and "
+                          "of contracting dimensions, in both operands";
   Letters letters;
   std::string lhs(lhsRank, ' '), rhs(rhsRank, ' '), result;
   SmallVector<int64_t> shape;
@@ -69,7 +70,8 @@ static Results convertDotGeneral(Conversion &c) {
   }
   for (auto [l, r] : llvm::zip_equal(*lhsSum, *rhsSum)) {
     if (lhs[l] != ' ' || rhs[r] != ' ')
-      return c.invalid() << " pairs a dimension twice";
+      return c.invalid() << " expects each dimension to be a batching or a "
+                            "contracting dimension only once";
     lhs[l] = rhs[r] = letters.next();
   }
   auto addFree = [&](std::string &term, Sizes sizes) {
@@ -83,7 +85,8 @@ static Results convertDotGeneral(Conversion &c) {
   addFree(lhs, c.inShape(0));
   addFree(rhs, c.inShape(1));
   if (!letters.areEnough())
-    return c.unsupported() << " of more than 52 dimensions";
+    return c.unsupported()
+           << " with more than 52 different dimensions is not supported";
   return emitEinsum(c, c.in(0), c.in(1), lhs + "," + rhs + "->" + result,
                     shape);
 }
@@ -93,7 +96,7 @@ static Results convertDotGeneral(Conversion &c) {
 static Results convertDot(Conversion &c) {
   int64_t lhsRank = c.inType(0).getRank(), rhsRank = c.inType(1).getRank();
   if (lhsRank < 1 || lhsRank > 2 || rhsRank < 1 || rhsRank > 2)
-    return c.invalid() << " takes vectors and matrices";
+    return c.invalid() << " expects operands that are vectors or matrices";
   std::string lhs = lhsRank == 1 ? "k" : "ik", rhs = rhsRank == 1 ? "k" : "kj";
   std::string result;
   SmallVector<int64_t> shape;
@@ -114,7 +117,8 @@ static Results convertEinsum(Conversion &c) {
   StringRef equation = c.getWord("einsum_config");
   if (equation.contains('.') || equation.contains(' '))
     return c.unsupported() << " with the equation \"" << equation
-                           << "\": name every dimension by a letter";
+                           << "\" is not supported: name every dimension by a "
+                              "letter, without dots or blanks";
   return emitEinsum(c, c.in(0), c.in(1), equation.str(), c.outShape());
 }
 

@@ -16,8 +16,8 @@ using namespace tp::stablehlo;
 static LogicalResult checkRegions(Conversion &c) {
   for (Region &region : c.op->getRegions())
     if (!getReturn(region))
-      return c.invalid() << " has regions of one block that end in "
-                            "stablehlo.return";
+      return c.invalid()
+             << " expects regions of one block that end in stablehlo.return";
   return success();
 }
 
@@ -151,16 +151,18 @@ static Results convertWhile(Conversion &c) {
     return failure();
   for (Region &region : c.op->getRegions())
     if (region.getArgumentTypes() != c.op->getOperandTypes())
-      return c.invalid() << " has regions with an argument for each operand";
+      return c.invalid()
+             << " expects regions with an argument for each operand";
   Operation *condition = getReturn(c.op->getRegion(0));
   auto i1 = RankedTensorType::get({}, c.builder.getI1Type());
   if (condition->getNumOperands() != 1 ||
       condition->getOperand(0).getType() != i1)
-    return c.invalid() << " has a condition that returns one i1";
+    return c.invalid() << " expects a condition that returns one i1";
   Operation *end = getReturn(c.op->getRegion(1));
   if (end->getOperandTypes() != c.op->getOperandTypes() ||
       c.op->getResultTypes() != c.op->getOperandTypes())
-    return c.invalid() << " has a body that returns what it takes";
+    return c.invalid()
+           << " expects a body that returns values of the operands' types";
   if (std::optional<Counting> counting = readCounting(c))
     return convertCounting(c, *counting);
   SmallVector<unsigned> carried = freeInvariants(c);
@@ -185,10 +187,10 @@ static Results emitCase(Conversion &c, ArrayRef<unsigned> branches) {
   for (Region &region : c.op->getRegions())
     if (region.getNumArguments() != 0 ||
         getReturn(region)->getOperandTypes() != c.op->getResultTypes())
-      return c.invalid() << " has branches without arguments that return its "
-                            "results";
+      return c.invalid() << " expects branches without arguments that return "
+                            "values of its result types";
   if (c.inType().getRank() != 0)
-    return c.invalid() << " branches by a scalar";
+    return c.invalid() << " expects a scalar index";
   auto result = CaseOp::create(c.builder, c.op->getLoc(),
                                c.op->getResultTypes(), c.in(), branches.size());
   for (auto [to, from] : llvm::enumerate(branches)) {
@@ -200,7 +202,7 @@ static Results emitCase(Conversion &c, ArrayRef<unsigned> branches) {
 
 static Results convertCase(Conversion &c) {
   if (c.op->getNumRegions() == 0)
-    return c.invalid() << " needs a branch";
+    return c.invalid() << " expects at least one branch";
   return emitCase(
       c, llvm::to_vector(llvm::seq<unsigned>(0, c.op->getNumRegions())));
 }
@@ -209,7 +211,7 @@ static Results convertCase(Conversion &c) {
 /// true branch first.
 static Results convertIf(Conversion &c) {
   if (!c.inType().getElementType().isInteger(1))
-    return c.invalid() << " branches by an i1";
+    return c.invalid() << " expects a predicate of one i1";
   return emitCase(c, {1, 0});
 }
 

@@ -41,7 +41,7 @@ FailureOr<int64_t> Fields::getInteger(StringRef name,
       return *value;
   if (!attribute && otherwise)
     return *otherwise;
-  return fail() << " needs an integer `" << name << "`";
+  return fail() << " expects an integer `" << name << "`";
 }
 
 FailureOr<SmallVector<int64_t>> Fields::getList(StringRef name) const {
@@ -58,7 +58,7 @@ FailureOr<SmallVector<int64_t>> Fields::getList(StringRef name) const {
   constexpr double kMaxLength = 1 << 22;
   if (!dense || dense.getElementType().getIntOrFloatBitWidth() > 64 ||
       getVolume(dense.getType().getShape()) > kMaxLength)
-    return fail() << " needs a list of integers `" << name << "`";
+    return fail() << " expects a list of integers `" << name << "`";
   bool isBool = dense.getElementType().isInteger(1);
   SmallVector<int64_t> list;
   for (const APInt &number : dense.getValues<APInt>())
@@ -73,8 +73,8 @@ Fields::getList(StringRef name, size_t count,
     return SmallVector<int64_t>(count, *otherwise);
   FailureOr<SmallVector<int64_t>> list = getList(name);
   if (succeeded(list) && list->size() != count)
-    return fail() << " needs " << count << " numbers as `" << name << "`, not "
-                  << list->size();
+    return fail() << " expects " << count << " numbers as `" << name
+                  << "`, got " << list->size();
   return list;
 }
 
@@ -86,9 +86,9 @@ FailureOr<SmallVector<int64_t>> Fields::getDims(StringRef name,
   llvm::SmallBitVector seen(rank);
   for (int64_t dim : *dims) {
     if (dim < 0 || dim >= rank || seen.test(dim))
-      return fail() << " names in `" << name
-                    << "` a dimension that a tensor of rank " << rank
-                    << " does not have, or one twice";
+      return fail() << " expects `" << name
+                    << "` to name dimensions of a tensor of rank " << rank
+                    << ", each at most once";
     seen.set(dim);
   }
   return dims;
@@ -113,7 +113,7 @@ bool Fields::getFlag(StringRef name) const {
 FailureOr<Fields> Conversion::getStructure(StringRef name) const {
   auto structure = dyn_cast_or_null<DictionaryAttr>(get(name));
   if (!structure)
-    return invalid() << " needs the structure `" << name << "`";
+    return invalid() << " expects the structure `" << name << "`";
   return Fields(op, structure, name);
 }
 

@@ -55,8 +55,9 @@ static FailureOr<Labels> readLabels(Conversion &c, const Fields &numbers,
                                     int64_t rank) {
   auto words = dyn_cast_or_null<ArrayAttr>(numbers.get(which));
   auto bad = [&] {
-    return c.invalid() << " labels every dimension in `dimension_numbers`, as "
-                          "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
+    return c.invalid()
+           << " expects `dimension_numbers` to label every dimension, as in "
+              "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
   };
   if (!words || int64_t(words.size()) != rank || rank < 2)
     return bad();
@@ -106,20 +107,26 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
          {window.stride, window.lhsDilation, window.rhsDilation, window.input,
           window.kernel, window.output})
       if (number < 0 || number > kLarge)
-        return c.invalid() << " has a window beyond all bounds";
+        return c.invalid()
+               << " has a window out of range: expects strides and dilations "
+                  "of at least 1, and sizes and padding of at most 2^31";
     if (window.stride < 1 || window.lhsDilation < 1 || window.rhsDilation < 1 ||
         isLarge(window.low) || isLarge(window.high))
-      return c.invalid() << " has a window beyond all bounds";
+      return c.invalid()
+             << " has a window out of range: expects strides and dilations of "
+                "at least 1, and sizes and padding of at most 2^31";
     int64_t padded =
         window.low + window.high +
         std::max<int64_t>((window.input - 1) * window.lhsDilation + 1, 0);
     int64_t reach = (window.kernel - 1) * window.rhsDilation + 1;
     int64_t output = padded < reach ? 0 : (padded - reach) / window.stride + 1;
     if (output != window.output)
-      return c.invalid() << " gives " << output << " windows along dimension "
-                         << result.spatial[i] << ", not " << window.output;
+      return c.invalid() << " makes " << output << " windows along dimension "
+                         << result.spatial[i] << ", but the result has size "
+                         << window.output;
     if (window.low > INT32_MAX || padded > INT32_MAX)
-      return c.unsupported() << " of more than 2^31 - 1 places in a dimension";
+      return c.unsupported() << " with more than 2^31 - 1 places in a "
+                                "dimension is not supported";
     windows.push_back(window);
   }
   return windows;
@@ -318,7 +325,7 @@ static Results convertConvolution(Conversion &c) {
     return failure();
   if (lhs->spatial.size() != rhs->spatial.size() ||
       lhs->spatial.size() != result->spatial.size())
-    return c.invalid() << " has tensors of one rank";
+    return c.invalid() << " expects tensors of one rank";
   auto windows = readWindows(c, *lhs, *rhs, *result);
   if (failed(windows))
     return failure();
@@ -331,9 +338,11 @@ static Results convertConvolution(Conversion &c) {
       (*featureGroups > 1 && *batchGroups > 1) || features % *featureGroups ||
       inputs != features / *featureGroups || outputs % *featureGroups ||
       outputs % *batchGroups || batch % *batchGroups)
-    return c.invalid() << " has groups that do not divide its features";
+    return c.invalid() << " has a number of groups that does not divide its "
+                          "features or its batch";
   if (windows->size() > 10)
-    return c.unsupported() << " of more than 10 spatial dimensions";
+    return c.unsupported()
+           << " with more than 10 spatial dimensions is not supported";
   if (isEmpty(c.inType(0)) || isEmpty(c.inType(1)) || // sums of nothing
       isEmpty(c.outType()))
     return c.one(c.emit.constant(0, c.outType()));

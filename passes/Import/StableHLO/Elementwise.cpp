@@ -54,7 +54,8 @@ static Results convertBitcastShape(Conversion &c) {
   SmallVector<int64_t> parts(whole);
   parts.push_back(wide / narrow);
   if (wide % narrow || (splits ? c.outShape() : c.inShape()) != Sizes(parts))
-    return c.invalid() << " needs a last dimension of the parts of an element";
+    return c.invalid() << " between elements of different sizes expects a last "
+                          "dimension for the parts of the larger element";
   Type wideType =
       IntegerType::get(c.op->getContext(), wide, IntegerType::Unsigned);
   Type narrowType =
@@ -113,7 +114,7 @@ static Results convertCompare(Conversion &c) {
                        .Case("GE", ComparePredicate::GE)
                        .Default(std::nullopt);
   if (!predicate)
-    return c.invalid() << " needs a `comparison_direction`";
+    return c.invalid() << " expects a `comparison_direction`";
   Value lhs = c.in(0), rhs = c.in(1);
   if (c.getWord("compare_type") == "TOTALORDER" &&
       isa<FloatType>(elementOf(lhs)) && lhs.getType() == rhs.getType()) {
@@ -143,7 +144,7 @@ static Results convertClamp(Conversion &c) {
 /// always false.
 static Results convertIsFinite(Conversion &c) {
   if (!isa<FloatType>(elementOf(c.in())))
-    return c.invalid() << " is for floats";
+    return c.invalid() << " expects floats";
   Value size = c.emit.unary<AbsOp>(c.emit.widen(c.in()));
   return c.one(c.emit.compare(ComparePredicate::LT, size,
                               c.emit.constant(HUGE_VAL, size)));
@@ -218,12 +219,13 @@ static Results convertReducePrecision(Conversion &c) {
     return failure();
   auto own = dyn_cast<FloatType>(c.outElement());
   if (!own || c.inType() != c.outType())
-    return c.invalid() << " is for floats";
+    return c.invalid() << " expects floats";
   if (*exponent < 1 || *mantissa < 0)
-    return c.invalid() << " has at least one bit for the exponent";
+    return c.invalid() << " expects at least one bit for the exponent";
   if (!own.isF32() && !own.isF64() && !own.isF16() && !own.isBF16())
-    return c.unsupported() << " of " << own
-                           << ": only f64, f32, f16 and bf16 are rounded";
+    return c.unsupported()
+           << " of " << own
+           << " is not supported: expects f64, f32, f16 or bf16";
   // The exponent has the bits that sign and mantissa leave.
   int64_t ownMantissa = own.getFPMantissaWidth() - 1,
           ownExponent = own.getWidth() - 1 - ownMantissa;
@@ -294,7 +296,7 @@ static Results convertAcos(Conversion &c) {
 /// Compares x, or with `anySign` its absolute value, with `value`.
 static Results convertIsInfinite(Conversion &c, bool anySign, double value) {
   if (!isa<FloatType>(elementOf(c.in())))
-    return c.invalid() << " is for floats";
+    return c.invalid() << " expects floats";
   Value x = c.emit.widen(c.in());
   x = anySign ? c.emit.unary<AbsOp>(x) : x;
   return c.one(
@@ -314,7 +316,7 @@ static Results convertIsNegInf(Conversion &c) {
 static Results convertMap(Conversion &c) {
   Operation *end = getReturn(c.op->getRegion(0));
   if (!end || end->getNumOperands() != 1)
-    return c.invalid() << " needs a region that returns one value";
+    return c.invalid() << " expects a region that returns one value";
   FailureOr<SmallVector<Value>> results = inlineElementwise(
       c, c.op->getRegion(0), c.op->getOperands(), c.outShape());
   return results;

@@ -28,10 +28,10 @@ FailureOr<spmd::MeshOp> tp::stablehlo::getMesh(Conversion &c) {
                           ? spmd::lookupMesh(manual, spmd::getMeshName(manual))
                           : spmd::MeshOp();
   if (!mesh)
-    return c.unsupported() << " outside of a region for one device, in a "
-                              "program that has such regions";
+    return c.unsupported() << " is not supported outside of manual regions in "
+                              "a program that has such regions";
   if (!getNumDevices(mesh.getMesh().getSizes()))
-    return c.unsupported() << " among more than 2^20 devices";
+    return c.unsupported() << " among more than 2^20 devices is not supported";
   return mesh;
 }
 
@@ -66,9 +66,12 @@ static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
   if (!axes)
     return c.op->emitError()
            << prefix(ErrorCode::IrregularGroups) << c.op->getName()
-           << " in groups that do not follow axes of mesh @" << mesh.name;
+           << " is not supported in groups that do not follow the axes of mesh "
+              "@"
+           << mesh.name;
   if (!isManual(c, *axes))
-    return c.invalid() << " along an axis that is not manual";
+    return c.invalid() << " exchanges along an axis that is not manual in the "
+                          "region around it: make the axis manual";
   return Group{*op, *axes};
 }
 
@@ -97,7 +100,7 @@ static FailureOr<Value> emitCollective(Conversion &c, CollectiveKind kind,
   SmallVector<int64_t> global(typeOf(x).getShape());
   for (auto [size, dim] : llvm::zip_equal(global, from.dims))
     if (size > kLarge)
-      return c.invalid() << " has a dimension beyond 2^31";
+      return c.invalid() << " has a dimension larger than 2^31";
     else
       size *= tp::getSize(dim.axes);
   llvm::Expected<ReshardStep> step = makeStep(mesh, kind, from, to, global);
@@ -125,8 +128,8 @@ static FailureOr<std::pair<ReduceKind, bool>> readKind(Conversion &c) {
     return std::pair(ReduceKind::Max, true);
   if (isBool && combiner == Combiner::And)
     return std::pair(ReduceKind::Min, true);
-  return c.unsupported()
-         << " that neither adds nor takes the greater or lesser";
+  return c.unsupported() << " is only supported with add, maximum, minimum, or "
+                            "and and as its reduction";
 }
 
 /// Combines the tensors of the group's devices; with `dim`, each device keeps
@@ -165,7 +168,7 @@ static Results forEachOperand(Conversion &c,
                               function_ref<FailureOr<Value>(Value)> emit) {
   if (c.op->getNumOperands() != c.op->getNumResults() ||
       c.op->getNumOperands() == 0)
-    return c.invalid() << " has a result for each operand";
+    return c.invalid() << " expects a result for each operand";
   SmallVector<Value> results;
   for (Value operand : c.op->getOperands()) {
     FailureOr<Value> result = emit(operand);
@@ -186,9 +189,9 @@ static FailureOr<int64_t> readDim(Conversion &c, StringRef name,
   for (Value operand : c.op->getOperands()) {
     Sizes shape = typeOf(operand).getShape();
     if (*dim < 0 || *dim >= int64_t(shape.size()) || shape[*dim] % divides)
-      return c.invalid() << " names a dimension in `" << name
-                         << "` that the operand does not have, or that the "
-                            "group does not divide";
+      return c.invalid() << " expects `" << name
+                         << "` to be a dimension of each operand, of a size "
+                            "that the number of devices of the group divides";
   }
   return *dim;
 }
@@ -235,8 +238,9 @@ static Results convertAllToAll(Conversion &c) {
   if (failed(split) || failed(concat) || failed(count))
     return failure();
   if (*count != size)
-    return c.invalid() << " splits into " << *count << " pieces among " << size
-                       << " devices";
+    return c.invalid()
+           << " expects as many pieces as the group has devices, got " << *count
+           << " pieces for " << size << " devices";
   return forEachOperand(c, [&](Value x) -> FailureOr<Value> {
     SmallVector<int64_t> shape(typeOf(x).getShape());
     // The devices' operands are stacked along a new first dimension. The group
@@ -295,7 +299,8 @@ static Results emitTaken(Conversion &c, spmd::MeshOp op,
   }
   auto own = condense(mesh, group.axes, wanted);
   if (!staysInGroup || !own)
-    return c.invalid() << " along an axis that is not manual";
+    return c.invalid() << " exchanges along an axis that is not manual in the "
+                          "region around it: make the axis manual";
   SmallVector<int64_t> shape(c.inShape());
   shape.insert(shape.begin(), 1);
   FailureOr<Value> all =
@@ -372,7 +377,8 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
     Group group{op, spmd::getManualAxesAround(c.op)};
     auto own = condense(mesh, group.axes, receives);
     if (!own)
-      return c.invalid() << " along an axis that is not manual";
+      return c.invalid() << " exchanges along an axis that is not manual in "
+                            "the region around it: make the axis manual";
     Value flag =
         c.emit.convert(emitLookup(c, group, *own), c.builder.getI1Type());
     return c.one(c.emit.select(c.emit.splat(flag, c.inShape()), moved,
@@ -423,7 +429,8 @@ static Results convertPermute(Conversion &c) {
     return c.one(c.in());
   if (auto moves = findShift(mesh, sources)) {
     if (!isManual(c, moves->first))
-      return c.invalid() << " along an axis that is not manual";
+      return c.invalid() << " exchanges along an axis that is not manual in "
+                            "the region around it: make the axis manual";
     return emitShift(c, *op, moves->first, moves->second, sources);
   }
   auto order = findOrder(mesh, sources);

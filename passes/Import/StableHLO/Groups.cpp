@@ -187,7 +187,7 @@ static std::optional<DeviceGroups> readMeshAxes(Operation *op,
 
 static LogicalResult refuseDevice(Operation *op, int64_t device) {
   return invalid(op) << " names device " << device
-                     << ", which there is not, or twice";
+                     << ", which does not exist or is named twice";
 }
 
 /// Whatever the numbers stand for, none may exceed the number of devices.
@@ -258,13 +258,14 @@ FailureOr<DeviceGroups> stablehlo::readGroups(Operation *op, int64_t devices) {
     std::iota(groups->devices.begin(), groups->devices.end(), 0);
   }
   if (llvm::is_contained(groups->devices, -1))
-    return irregular(op) << " has groups of several sizes";
+    return irregular(op)
+           << " has groups of different sizes, which is not supported";
   if (failed(checkNumbers(op, groups->devices, devices)))
     return failure();
   *groups = toDevices(*groups, numbering, processes);
   if (int64_t(groups->devices.size()) != devices)
-    return invalid(op) << " has groups of all " << devices
-                       << " devices, not of " << groups->devices.size();
+    return invalid(op) << " expects groups that contain all " << devices
+                       << " devices, got " << groups->devices.size();
   std::vector<bool> seen(devices);
   for (int64_t device : groups->devices) {
     if (device >= devices || seen[device])
@@ -280,7 +281,8 @@ FailureOr<SmallVector<int64_t>> stablehlo::readPairs(Operation *op,
   if (failed(list))
     return failure();
   if (list->size() % 2)
-    return invalid(op) << " has pairs of a source and a target";
+    return invalid(op) << " expects `source_target_pairs` to hold pairs of a "
+                          "source and a target";
   if (failed(checkNumbers(op, *list, devices)))
     return failure();
   Processes processes =

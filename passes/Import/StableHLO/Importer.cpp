@@ -128,13 +128,14 @@ static LogicalResult checkType(Operation *op, Type type) {
     return op->emitError() << prefix(ErrorCode::DynamicShape) << op->getName()
                            << " has the type " << type
                            << ": export with static sizes";
-  InFlightDiagnostic error =
-      op->emitError() << prefix(ErrorCode::UnsupportedStableHLO)
-                      << op->getName() << " has the type " << type
-                      << ", which is no tensor of numbers we compute with";
+  InFlightDiagnostic error = op->emitError()
+                             << prefix(ErrorCode::UnsupportedStableHLO)
+                             << op->getName() << " has the type " << type
+                             << ", which is not supported: expects a tensor of "
+                                "floats or integers of at most 64 bits";
   if (isToken(type))
-    error << ": effects are not ordered here; write ordered=False, or leave "
-             "them out";
+    error << "; ordered effects are not supported either: write ordered=False, "
+             "or leave the effects out";
   return error;
 }
 
@@ -290,17 +291,19 @@ LogicalResult Importer::convert(Operation *op) {
   if (failed(checkTypes(isForUser ? *op->user_begin() : op)))
     return failure();
   if (!row)
-    return c.unsupported() << " is not imported";
+    return c.unsupported()
+           << " is not supported; express it by other operations";
   auto isOf = [](int wanted, unsigned number) {
     return wanted < 0 || unsigned(wanted) == number;
   };
   if (!isOf(row->numOperands, op->getNumOperands()) ||
       !isOf(row->numResults, op->getNumResults()) ||
       !isOf(row->numRegions, op->getNumRegions()))
-    return c.invalid() << " has another number of operands, results or regions";
+    return c.invalid()
+           << " has the wrong number of operands, results or regions";
   for (Region &region : op->getRegions())
     if (!region.hasOneBlock())
-      return c.invalid() << " has regions of one block";
+      return c.invalid() << " expects regions of one block";
   builder.setInsertionPoint(op);
   recorder.built.clear();
   Results results = row->convert(c);
@@ -312,7 +315,8 @@ LogicalResult Importer::convert(Operation *op) {
   if (TypeRange(ValueRange(*results)) != TypeRange(op->getResultTypes())) {
     InFlightDiagnostic diag = c.invalid() << " has the result types ("
                                           << op->getResultTypes() << ")";
-    return diag << ", and gives (" << TypeRange(ValueRange(*results)) << ")";
+    return diag << ", but its result has the types ("
+                << TypeRange(ValueRange(*results)) << ")";
   }
   // The operation may carry the shardings of its results.
   if (!row->annotates &&
@@ -361,7 +365,7 @@ static LogicalResult checkOrder(ModuleOp module) {
     for (Value operand : op->getOperands())
       if (!isThere(operand, op)) {
         op->emitError() << prefix(ErrorCode::BadStableHLO) << op->getName()
-                        << " uses a value before it is computed";
+                        << " uses a value before the value is computed";
         return WalkResult::interrupt();
       }
     return WalkResult::advance();
@@ -379,8 +383,9 @@ static LogicalResult checkEnds(ModuleOp module) {
     Operation *end = &block->back();
     if (isReturn(end) || end->hasTrait<OpTrait::IsTerminator>())
       return WalkResult::advance();
-    end->emitError() << prefix(ErrorCode::BadStableHLO) << end->getName()
-                     << " stands where a return has to";
+    end->emitError()
+        << prefix(ErrorCode::BadStableHLO) << end->getName()
+        << " is the last op of a block, which must end in a return";
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());

@@ -202,15 +202,18 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
   if (*vectorDim < 0 || *vectorDim > indexRank ||
       int64_t(addressed->size()) !=
           (*vectorDim == indexRank ? 1 : c.inShape(1)[*vectorDim]))
-    return c.invalid() << " needs an entry of the index vector for each "
-                          "dimension that it addresses";
+    return c.invalid()
+           << " expects index vectors with an entry for each dimension in "
+              "`start_index_map` or `scatter_dims_to_operand_dims`";
   if (operandBatch->size() != indexBatch->size())
-    return c.invalid() << " pairs batching dimensions";
+    return c.invalid() << " expects equal numbers of batching dimensions in "
+                          "the operand and in the indices";
   for (auto [dim, index] : llvm::zip_equal(*operandBatch, *indexBatch))
     if (a.isCollapsed(dim) || a.isAddressed(dim) || index == *vectorDim ||
         c.inShape(0)[dim] != c.inShape(1)[index])
-      return c.invalid() << " has batching dimensions of equal size that are "
-                            "nothing else";
+      return c.invalid() << " expects batching dimensions of equal size in the "
+                            "operand and in the indices, which are not "
+                            "collapsed, indexed or the index vector's";
   for (auto [dim, size] : llvm::enumerate(a.windowSizes)) {
     // A scatter does not give sizes for dimensions that its windows lack. If
     // such a dimension has size 0, every update is dropped.
@@ -220,7 +223,7 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
       return c.invalid() << " has a window that does not fit dimension " << dim;
   }
   if (!isa<IntegerType>(c.inType(1).getElementType()))
-    return c.invalid() << " has integer indices";
+    return c.invalid() << " expects integer indices";
   pairCounted(c, a);
   return a;
 }
@@ -397,8 +400,9 @@ static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
       indexDims.push_back(Addressing::kIndex + dim);
   if (windowPositions.size() != windowDims.size() ||
       int64_t(windowDims.size() + indexDims.size()) != rank)
-    return c.invalid() << " has a dimension for each of the window and of the "
-                          "indices";
+    return c.invalid()
+           << " expects one dimension of the result or of the updates for each "
+              "dimension of the window and of the indices";
   SmallVector<int64_t> labels, sorted(windowPositions);
   llvm::sort(sorted);
   auto nextWindow = windowDims.begin(), nextIndex = indexDims.begin();
@@ -436,7 +440,7 @@ static Results convertGather(Conversion &c) {
   if (failed(labels))
     return failure();
   if (llvm::is_contained(a->operandShape, 0))
-    return c.unsupported() << " from an empty tensor";
+    return c.unsupported() << " from an empty tensor is not supported";
   SmallVector<int64_t> picked = a->getPicked(), rest = a->getRest();
   FailureOr<Places> places = emitPlaces(c, *a, picked, /*clamps=*/true);
   if (failed(places))
@@ -500,13 +504,15 @@ static FailureOr<ScatterKind> getScatterKind(Conversion &c, Value &updates) {
       updates = c.emit.unary<NegOp>(updates);
       return ScatterKind::Add;
     }
-  return c.unsupported() << " that neither replaces, adds, subtracts, "
-                            "multiplies, nor takes the greater or lesser";
+  return c.unsupported()
+         << " is only supported with a region that replaces, adds, subtracts, "
+            "multiplies, or takes the maximum or minimum";
 }
 
 static Results convertScatter(Conversion &c) {
   if (c.op->getNumOperands() != 3 || c.op->getNumResults() != 1)
-    return c.unsupported() << " into several tensors at once";
+    return c.unsupported() << " into several tensors at once is not supported; "
+                              "write one scatter for each tensor";
   FailureOr<Fields> numbers = c.getStructure("scatter_dimension_numbers");
   if (failed(numbers))
     return failure();
@@ -524,8 +530,9 @@ static Results convertScatter(Conversion &c) {
     if (!llvm::is_contained(*inserted, dim) &&
         !llvm::is_contained(*batching, dim)) {
       if (next == positions.end())
-        return c.invalid() << " has an update window dimension for each "
-                              "dimension of the operand that is not inserted";
+        return c.invalid() << " expects an update window dimension for each "
+                              "dimension of the operand that is neither "
+                              "inserted nor a batching dimension";
       sizes[dim] = c.inShape(2)[*next++];
     }
   FailureOr<Addressing> a =

@@ -19,7 +19,7 @@ readShardings(Conversion &c, StringRef name, TypeRange types) {
                                                     : Attribute());
   if (!list || list.size() != types.size() ||
       !llvm::all_of(list, llvm::IsaPred<spmd::ShardingAttr>))
-    return c.invalid() << " needs a sharding for each value in `" << name
+    return c.invalid() << " expects a sharding for each value in `" << name
                        << "`";
   SmallVector<Attribute> shardings;
   for (auto [entry, type] : llvm::zip_equal(list, types)) {
@@ -50,7 +50,7 @@ static LogicalResult isolate(Conversion &c, Region &region) {
   });
   if (isClosed)
     return success();
-  return c.invalid() << " uses values from outside of its body";
+  return c.invalid() << " must not use values from outside of its body";
 }
 
 static Results convertManual(Conversion &c) {
@@ -62,14 +62,14 @@ static Results convertManual(Conversion &c) {
   if (failed(in) || failed(out))
     return failure();
   if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>))
-    return c.invalid() << " needs `manual_axes`";
+    return c.invalid() << " expects `manual_axes`";
   Region &region = c.op->getRegion(0);
   Operation *end = region.front().empty() ? nullptr : &region.front().back();
   if (!end || end->getName().getStringRef() != "sdy.return" ||
       end->getNumOperands() != c.op->getNumResults() ||
       region.getNumArguments() != c.op->getNumOperands())
-    return c.invalid() << " has a body with an argument for each operand that "
-                          "returns a value for each result";
+    return c.invalid() << " expects a body that has an argument for each "
+                          "operand and returns a value for each result";
   // Such a region has no visible effect. JAX leaves one if it has moved
   // everything that the region did elsewhere.
   if (c.op->getNumOperands() == 0 && c.op->getNumResults() == 0)

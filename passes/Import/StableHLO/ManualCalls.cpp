@@ -81,7 +81,7 @@ static FailureOr<SmallVector<Attribute>>
 readList(Operation *op, Operation *call, StringRef name, size_t count) {
   auto list = dyn_cast_or_null<ArrayAttr>(readEither(op, call, name));
   if (!list || list.size() != count)
-    return fail(op) << " needs a sharding for each value in `" << name << "`";
+    return fail(op) << " expects a sharding for each value in `" << name << "`";
   return llvm::to_vector(list);
 }
 
@@ -114,8 +114,9 @@ static LogicalResult importCall(Operation *back) {
       (call->getNumOperands() != 0 &&
        (getCallTarget(enter) != "xla.sdy.GlobalToLocalShape" ||
         !isOnly(enter, call))))
-    return fail(back) << " takes what a call of the body gives, and that takes "
-                         "what @xla.sdy.GlobalToLocalShape gives";
+    return fail(back)
+           << " expects the results of one call as its operands, and that call "
+              "expects the results of one @xla.sdy.GlobalToLocalShape";
   Manual manual;
   llvm::append_range(manual.returned, back->getOperands());
   llvm::append_range(manual.results, back->getResults());
@@ -137,8 +138,8 @@ static LogicalResult importCall(Operation *back) {
       readEither(back, call, "xla.sdy.manual_axes"));
   if (!manual.axes || manual.inputs.size() != manual.locals.size() ||
       manual.returned.size() != manual.results.size())
-    return fail(back) << " needs `xla.sdy.manual_axes`, and a result for each "
-                         "operand, as what it belongs to";
+    return fail(back) << " expects `xla.sdy.manual_axes`, and as many results "
+                         "as operands, here and in @xla.sdy.GlobalToLocalShape";
   // Up to JAX 0.6 bodies are public, as if they could be run by themselves.
   auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       call, cast<func::CallOp>(call).getCalleeAttr());
@@ -218,7 +219,7 @@ readOne(Operation *op, const ForeignShardings &shardings) {
   if (failed(read))
     return failure();
   if (read->size() != 1 || !read->front())
-    return fail(op) << " needs a sharding that says how the whole is cut";
+    return fail(op) << " expects a sharding of the whole tensor";
   return read->front();
 }
 
@@ -231,7 +232,7 @@ static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
                          ? outer->getOperand(0).getDefiningOp()
                          : found.entries.front();
   if (found.entries.empty() && getCallTarget(inner) != "Sharding")
-    return fail(outer) << " takes what a @Sharding gives";
+    return fail(outer) << " expects the result of @Sharding as its operand";
   auto all = shardings.readManualAxes(inner),
        before = shardings.readManualAxes(outer);
   if (failed(all) || failed(before))
@@ -241,7 +242,8 @@ static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
     if (!llvm::is_contained(*before, axis))
       axes.push_back(axis);
   if (axes.empty())
-    return fail(inner) << " makes no axis manual";
+    return fail(inner)
+           << " expects a sharding that makes at least one axis manual";
   return ArrayAttr::get(inner->getContext(), axes);
 }
 
@@ -441,7 +443,8 @@ static LogicalResult importRegion(Operation *op,
     if (auto digits = getPlaceDigits(op))
       return importPlace(op, *digits, shardings);
   if (found.exits.empty())
-    return fail(op) << " is followed by @SPMDShardToFullShape somewhere";
+    return fail(op) << " expects a later @SPMDShardToFullShape that ends its "
+                       "region; none was found";
   Manual manual;
   auto axes = readAxes(found, shardings);
   if (failed(axes))
@@ -455,7 +458,7 @@ static LogicalResult importRegion(Operation *op,
                               ? entry->getOperand(0).getDefiningOp()
                               : nullptr;
     if (getCallTarget(sharding) != "Sharding" || entry->getNumResults() != 1)
-      return fail(entry) << " takes what a @Sharding gives";
+      return fail(entry) << " expects the result of @Sharding as its operand";
     auto in = readOne(sharding, shardings);
     if (failed(in))
       return failure();
@@ -479,7 +482,7 @@ static LogicalResult importRegion(Operation *op,
   llvm::sort(body, isBefore);
   for (Operation *exit : exits) {
     if (exit->getNumOperands() != 1 || exit->getNumResults() != 1)
-      return fail(exit) << " takes and gives one value";
+      return fail(exit) << " expects one operand and one result";
     auto out = readOne(exit, shardings);
     if (failed(out))
       return failure();
@@ -504,10 +507,11 @@ static LogicalResult importRegion(Operation *op,
     for (Operation *source : body)
       for (Operation *user : source->getUsers())
         if (!found.body.contains(user) && !found.exits.contains(user))
-          return fail(op) << " ends a region that also gives values elsewhere";
+          return fail(op) << " ends a region whose values are also used "
+                             "outside of it, which is not supported";
   for (Operation *entry : found.entries)
     if (!entry->isBeforeInBlock(exits.front()))
-      return fail(entry) << " stands behind where its region ends";
+      return fail(entry) << " must come before the end of its region";
   build(manual, body, exits.front());
   for (Operation *exit : exits)
     exit->erase();

@@ -25,20 +25,22 @@ public:
       return failure();
     auto epsilon = dyn_cast_or_null<FloatAttr>(c.get("epsilon"));
     if (!epsilon)
-      return c.invalid() << " needs a number `epsilon`";
+      return c.invalid() << " expects a number `epsilon`";
     this->epsilon = epsilon.getValueAsDouble();
     RankedTensorType type = c.inType();
     if (*index < 0 || *index >= type.getRank())
       return c.invalid() << " has no dimension " << *index;
     if (!isFloatTensor(type))
-      return c.invalid() << " normalises floats";
+      return c.invalid() << " expects floats";
     int64_t size = type.getDimSize(*index);
     for (unsigned i : vectors)
       if (c.inType(i) != Emitter::withShape(c.in(), {size}))
-        return c.invalid() << " has operands of " << size
-                           << " numbers of its type, one for each feature";
+        return c.invalid()
+               << " expects scale, offset, mean and variance with " << size
+               << " numbers of its element type, one for each feature";
     if (isEmpty(type))
-      return c.unsupported() << " of no elements";
+      return c.unsupported()
+             << " of a tensor without elements is not supported";
     for (auto [dim, extent] : llvm::enumerate(type.getShape())) {
       bool isFeature = int64_t(dim) == *index;
       if (!isFeature && extent == 1)
@@ -121,7 +123,7 @@ static Results convertGradient(Conversion &c) {
   if (failed(norm.read({1, 2, 3})))
     return failure();
   if (c.inType(4) != c.inType())
-    return c.invalid() << " has a gradient of its operand's type";
+    return c.invalid() << " expects a gradient of its operand's type";
   auto multiply = [&](Value a, Value b) { return c.emit.binary<MulOp>(a, b); };
   auto divide = [&](Value a, Value b) { return c.emit.binary<DivOp>(a, b); };
   Value scale = c.in(1), mean = c.in(2), variance = c.in(3);

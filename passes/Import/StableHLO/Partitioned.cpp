@@ -157,7 +157,7 @@ LogicalResult EntryImporter::add(Interface &interface,
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
     return fail(ErrorCode::UnsupportedStableHLO)
-           << what << ": " << type << " is no part of a tensor";
+           << what << ": " << type << " is not a tensor of static sizes";
   auto said = shardings.read(function, attributes, type);
   if (failed(said))
     return failure();
@@ -172,8 +172,8 @@ LogicalResult EntryImporter::add(Interface &interface,
   if (!sharding && differs)
     return fail(ErrorCode::BadForeignSharding)
            << what
-           << ": devices hold different values, and nothing says of "
-              "what tensor they are parts";
+           << ": devices hold different values, but no sharding says how they "
+              "make up one tensor";
   TensorSharding layout = TensorSharding::replicate(tensor.getRank());
   if (sharding) {
     auto resolved = sharding.resolve(mesh, tensor.getRank());
@@ -185,7 +185,7 @@ LogicalResult EntryImporter::add(Interface &interface,
   for (auto [size, dim] : llvm::zip_equal(shape, layout.dims))
     if (llvm::MulOverflow(size, getSize(dim.axes), size))
       return fail(ErrorCode::BadForeignSharding)
-             << what << ": the whole tensor has a dimension beyond 2^63";
+             << what << ": the whole tensor has a dimension larger than 2^63";
   interface.shardings.push_back(
       spmd::ShardingAttr::get(module.getContext(), mesh, layout));
   interface.types.push_back(
@@ -228,9 +228,10 @@ FailureOr<EntryImporter::Interface> EntryImporter::readArguments() {
         !function.getArgAttr(i, "mhlo.is_same_data_across_replicas") &&
         !(otherwise = getMapped(type)))
       return fail(ErrorCode::BadForeignSharding)
-             << "argument #" << i << ": devices hold different values, and "
-             << type << " does not say along which dimension jax.pmap has cut "
-             << "the tensor: map over the first one, or use jax.shard_map";
+             << "argument #" << i << ": devices hold different values, but "
+             << type << " does not show along which dimension jax.pmap has cut "
+             << "the tensor: map over the first dimension, or use "
+                "jax.shard_map";
     if (failed(add(interface, function.getArgAttrDict(i), otherwise, type,
                    "argument #" + Twine(i))))
       return failure();

@@ -63,7 +63,8 @@ static Results convertNumber(Conversion &c,
     return failure();
   Mesh mesh = op->toMesh();
   if (!isManual(c, getEverybody(*op).axes))
-    return c.unsupported() << " in a region that is not manual on all axes";
+    return c.unsupported() << " in a region that is not manual on all axes is "
+                              "not supported: make all axes manual";
   SmallVector<int32_t> table(mesh.getNumDevices());
   for (auto [device, place] : llvm::enumerate(getPlaces(mesh)))
     table[place] = map(device);

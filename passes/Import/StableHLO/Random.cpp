@@ -102,17 +102,19 @@ Value Philox::advance(int64_t count) {
 static Results convertBitGenerator(Conversion &c) {
   StringRef algorithm = c.getWord("rng_algorithm");
   if (algorithm != "DEFAULT" && algorithm != "PHILOX")
-    return c.unsupported() << " by " << algorithm
-                           << ": use PHILOX, which is also DEFAULT";
+    return c.unsupported()
+           << " by " << algorithm
+           << " is not supported: use PHILOX, which is also the DEFAULT";
   auto words = dyn_cast<IntegerType>(c.inType().getElementType());
   if (c.inType() != c.outType(0) || c.inType().getRank() != 1 || !words ||
       !words.isUnsigned() || words.getWidth() != 64 || c.inShape()[0] < 2 ||
       c.inShape()[0] > 3)
-    return c.invalid() << " by PHILOX has a state of two or three ui64";
+    return c.invalid() << " by PHILOX expects a state of two or three ui64";
   auto type = dyn_cast<IntegerType>(c.outElement(1));
   if (!type || type.getWidth() < 8)
-    return c.unsupported() << " of " << c.outElement(1)
-                           << ": only integers of 8 bits or more are drawn";
+    return c.unsupported()
+           << " of " << c.outElement(1)
+           << " is not supported: expects integers of 8 bits or more";
   int64_t count = c.outType(1).getNumElements();
   if (count == 0)
     return SmallVector<Value>{c.in(), c.emit.constant(0, c.outType(1))};

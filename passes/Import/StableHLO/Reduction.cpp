@@ -44,15 +44,16 @@ Results tp::stablehlo::inlineElementwise(Conversion &c, Region &region,
                                          ValueRange arguments, Sizes shape) {
   Operation *end = getReturn(region);
   if (!end || region.getNumArguments() != arguments.size())
-    return c.invalid() << " has a region with an argument for each operand, of "
-                          "one block that ends in stablehlo.return";
+    return c.invalid() << " expects a region of one block that has an argument "
+                          "for each operand and ends in stablehlo.return";
   IRMapping mapping;
   for (auto [inside, outside] :
        llvm::zip_equal(region.getArguments(), arguments)) {
     auto scalar = dyn_cast<RankedTensorType>(inside.getType());
     if (!scalar || scalar.getRank() != 0 ||
         scalar.getElementType() != typeOf(outside).getElementType())
-      return c.invalid() << " has a region on scalars of its operands' types";
+      return c.invalid() << " expects a region with scalar arguments of its "
+                            "operands' element types";
     mapping.map(inside, outside);
   }
   // A scalar that comes from outside, or is computed from constants alone, is
@@ -87,9 +88,10 @@ Results tp::stablehlo::inlineElementwise(Conversion &c, Region &region,
       continue;
     }
     if (!op.hasTrait<tp::Elementwise>() || !isScalar) {
-      InFlightDiagnostic diag = c.unsupported()
-                                << " with a region that is not element-wise";
-      diag.attachNote(op.getLoc()) << "this is not";
+      InFlightDiagnostic diag =
+          c.unsupported()
+          << " with a region that is not element-wise is not supported";
+      diag.attachNote(op.getLoc()) << "this op is not element-wise";
       return diag;
     }
     SmallVector<Value> operands = llvm::map_to_vector(op.getOperands(), get);
@@ -113,8 +115,8 @@ Results tp::stablehlo::combineElementwise(Conversion &c, Region &region,
     return failure();
   if (ValueRange(*combined).getTypes() !=
       pairs.take_front(pairs.size() / 2).getTypes())
-    return c.invalid() << " has a region that returns a scalar for each "
-                          "operand, of its type";
+    return c.invalid() << " expects a region that returns a scalar of each "
+                          "operand's element type";
   return combined;
 }
 
@@ -395,7 +397,8 @@ static bool isPlainArgMax(Conversion &c, bool isMax, Sizes dims) {
 static Results convertReduce(Conversion &c) {
   size_t operands = c.op->getNumOperands(), n = operands / 2;
   if (operands % 2 || n == 0 || c.op->getNumResults() != n)
-    return c.invalid() << " has an initial value and a result for each tensor";
+    return c.invalid()
+           << " expects an initial value and a result for each tensor";
   auto dims = c.getDims("dimensions", c.inType().getRank());
   if (failed(dims))
     return failure();
@@ -403,8 +406,8 @@ static Results convertReduce(Conversion &c) {
   for (size_t i = 0; i < n; ++i)
     if (c.inShape(i) != c.inShape() || c.inType(n + i).getRank() != 0 ||
         c.inType(n + i).getElementType() != c.inType(i).getElementType())
-      return c.invalid() << " has tensors of one shape, and scalars of their "
-                            "types as initial values";
+      return c.invalid() << " expects tensors of one shape, and scalars of "
+                            "their element types as initial values";
   Region &region = c.op->getRegion(0);
   std::optional<Combiner> combiner =
       n == 1 ? getCombiner(region) : std::nullopt;

@@ -174,7 +174,7 @@ private:
     if (first->size() != 1 ||
         first->front().getType() !=
             RankedTensorType::get(shape, c.builder.getI1Type()))
-      return c.invalid() << " selects by one i1";
+      return c.invalid() << " expects a select region that returns one i1";
     Value zero = c.emit.constant(0, pairs[1]);
     Value isPadding = c.emit.compare(ComparePredicate::LT, pairs[3], zero);
     Value isElement = c.emit.compare(ComparePredicate::GE, pairs[1], zero);
@@ -381,15 +381,17 @@ private:
 static Results convertSelectAndScatter(Conversion &c) {
   if (c.inType(2).getRank() != 0 ||
       c.inType(1).getRank() != c.inType().getRank())
-    return c.invalid() << " takes a tensor, a source of its rank, and a scalar";
+    return c.invalid() << " expects a tensor, a source of its rank, and a "
+                          "scalar initial value";
   FailureOr<Windows> windows = readWindows(c, c.inShape(), c.inShape(1));
   if (failed(windows))
     return failure();
   if (getCombiner(c.op->getRegion(1)) != Combiner::Add)
-    return c.unsupported() << " that does not add";
+    return c.unsupported()
+           << " is only supported with a scatter region that adds";
   SelectAndScatter conversion(c, *windows);
   if (conversion.getCount() > INT32_MAX)
-    return c.unsupported() << " of more than 2^31 elements";
+    return c.unsupported() << " of more than 2^31 elements is not supported";
   return conversion.run(c.op->getRegion(0));
 }
 

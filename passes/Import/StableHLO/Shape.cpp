@@ -14,9 +14,10 @@ using namespace tp::stablehlo;
 static Results convertConstant(Conversion &c) {
   auto value = dyn_cast_or_null<ElementsAttr>(c.get("value"));
   if (!value || value.getType() != c.outType())
-    return c.invalid() << " needs a `value` of its type";
+    return c.invalid() << " expects a `value` of its type";
   if (!isa<DenseElementsAttr, DenseResourceElementsAttr>(value))
-    return c.unsupported() << " is written as dense<..> or dense_resource<..>";
+    return c.unsupported()
+           << " expects a value written as dense<..> or dense_resource<..>";
   return c.one(
       ConstantOp::create(c.builder, c.op->getLoc(), c.outType(), value));
 }
@@ -26,7 +27,7 @@ static Results convertIota(Conversion &c) {
   if (failed(dim))
     return failure();
   if (*dim < 0 || *dim >= c.outType().getRank())
-    return c.invalid() << " counts along dimension " << *dim << ", which "
+    return c.invalid() << " cannot count along dimension " << *dim << ", which "
                        << c.outType() << " does not have";
   return c.one(c.emit.iota(*dim, c.outShape(), c.outElement()));
 }
@@ -49,15 +50,15 @@ static Results convertBroadcastInDim(Conversion &c) {
   if (failed(dims))
     return failure();
   if (int64_t(dims->size()) != c.inType().getRank())
-    return c.invalid() << " needs a dimension of the result for each of the "
-                          "operand's";
+    return c.invalid() << " expects a dimension of the result for each "
+                          "dimension of the operand";
   // Drops the dimensions that are repeated, and puts the others in the order of
   // the result.
   SmallVector<int64_t> kept, keptSizes;
   for (auto [dim, size] : llvm::zip_equal(*dims, c.inShape())) {
     if (size != c.outShape()[dim] && size != 1)
-      return c.invalid() << " cannot make a dimension of size " << size << " "
-                         << c.outShape()[dim] << " long";
+      return c.invalid() << " cannot broadcast a dimension of size " << size
+                         << " to size " << c.outShape()[dim];
     if (size == c.outShape()[dim]) {
       kept.push_back(dim);
       keptSizes.push_back(size);
@@ -83,7 +84,8 @@ static Results convertBroadcast(Conversion &c) {
     return failure();
   int64_t rank = c.outType().getRank();
   if (int64_t(sizes->size()) + c.inType().getRank() != rank)
-    return c.invalid() << " needs as many sizes as there are new dimensions";
+    return c.invalid() << " expects as many `broadcast_sizes` as the result "
+                          "has new dimensions";
   SmallVector<int64_t> dims =
       llvm::to_vector(llvm::seq<int64_t>(sizes->size(), rank));
   if (Value number = widenNumber(c))
@@ -100,7 +102,7 @@ static Results convertTranspose(Conversion &c) {
   if (failed(permutation))
     return failure();
   if (int64_t(permutation->size()) != c.inType().getRank())
-    return c.invalid() << " permutes every dimension";
+    return c.invalid() << " expects `permutation` to name every dimension once";
   return c.one(c.emit.transpose(c.in(), *permutation));
 }
 
@@ -114,8 +116,8 @@ static Results convertSlice(Conversion &c) {
   for (auto [start, limit, stride, size] :
        llvm::zip_equal(*starts, *limits, *strides, c.inShape()))
     if (start < 0 || start > limit || limit > size || stride < 1)
-      return c.invalid() << " takes [" << start << ":" << limit << ":" << stride
-                         << "] of a dimension of size " << size;
+      return c.invalid() << " cannot take [" << start << ":" << limit << ":"
+                         << stride << "] of a dimension of size " << size;
   // tp.slice takes as many elements as the type says. The start of an empty
   // slice may be beyond the end.
   for (auto [start, limit] : llvm::zip_equal(*starts, *limits))
@@ -131,9 +133,9 @@ static Results convertConcatenate(Conversion &c) {
   SmallVector<Value> parts(c.op->getOperands());
   for (Value part : parts)
     if (*dim < 0 || *dim >= typeOf(part).getRank())
-      return c.invalid() << " needs operands that have dimension " << *dim;
+      return c.invalid() << " expects operands that have dimension " << *dim;
   if (parts.empty())
-    return c.invalid() << " needs an operand";
+    return c.invalid() << " expects at least one operand";
   if (!isEmpty(c.outType()))
     llvm::erase_if(parts, [](Value part) { return isEmpty(part.getType()); });
   return c.one(parts.size() == 1 ? parts[0] : c.emit.concat(parts, *dim));
@@ -219,14 +221,14 @@ static Results convertPad(Conversion &c) {
   if (c.inType(1).getRank() != 0 ||
       c.inType(1).getElementType() != c.inType().getElementType() ||
       c.outType().getRank() != c.inType().getRank())
-    return c.invalid() << " pads with a scalar of its element type";
+    return c.invalid() << " expects a scalar padding value of its element type";
   // Checks that the sizes of all dimensions are right before building anything.
   for (size_t i = 0; i < rank; ++i) {
     __int128 size = c.inShape()[i];
     __int128 inner = size + std::max<__int128>(size - 1, 0) * (*interior)[i];
     if ((*interior)[i] < 0 || inner + (*low)[i] + (*high)[i] != c.outShape()[i])
-      return c.invalid() << " does not give dimension " << i << " of "
-                         << c.outType() << " its size";
+      return c.invalid() << " with this padding does not make dimension " << i
+                         << " of " << c.outType() << " as long as it is";
   }
   Value x = c.in(), value = c.in(1);
   if (isEmpty(x.getType()))
@@ -283,7 +285,7 @@ static Results convertReverse(Conversion &c) {
 
 static Results convertDynamicSlice(Conversion &c) {
   if (c.op->getNumOperands() == 0)
-    return c.invalid() << " needs an operand";
+    return c.invalid() << " expects at least one operand";
   return c.one(DynamicSliceOp::create(c.builder, c.op->getLoc(), c.outType(),
                                       c.in(),
                                       c.op->getOperands().drop_front()));
@@ -291,7 +293,7 @@ static Results convertDynamicSlice(Conversion &c) {
 
 static Results convertDynamicUpdateSlice(Conversion &c) {
   if (c.op->getNumOperands() < 2)
-    return c.invalid() << " needs an operand and an update";
+    return c.invalid() << " expects an operand and an update";
   return c.one(DynamicUpdateSliceOp::create(c.builder, c.op->getLoc(),
                                             c.outType(), c.in(0), c.in(1),
                                             c.op->getOperands().drop_front(2)));
@@ -302,8 +304,8 @@ static Results convertDimensionSize(Conversion &c) {
   if (failed(dim))
     return failure();
   if (*dim < 0 || *dim >= c.inType().getRank())
-    return c.invalid() << " asks for dimension " << *dim << " of "
-                       << c.inType();
+    return c.invalid() << " cannot take the size of dimension " << *dim
+                       << " of " << c.inType();
   return c.one(c.emit.constant(c.inShape()[*dim], c.outType()));
 }
 

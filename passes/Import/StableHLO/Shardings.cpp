@@ -23,9 +23,10 @@ static InFlightDiagnostic fail(Operation *op) {
 
 /// Emits the error that a GSPMD string cannot be read.
 static InFlightDiagnostic failForm(Operation *op, StringAttr text) {
-  return fail(op) << "the sharding \"" << text.getValue()
-                  << "\" has another form than {devices=[2,4]<=[8]}, or lists "
-                     "devices in no regular order";
+  return fail(op)
+         << "the sharding \"" << text.getValue()
+         << "\" cannot be read: expects the form {devices=[2,4]<=[8]}, or a "
+            "list of devices in a regular order";
 }
 
 //===----------------------------------------------------------------------===//
@@ -131,7 +132,7 @@ LogicalResult ForeignShardings::importMeshes(ModuleOp module) {
         grid ? sdy::toBuiltin(grid) : Attribute());
     if (!name || !attribute)
       return fail(op)
-             << "the mesh has axes with sizes, as <[\"x\"=2, \"y\"=4]>";
+             << "expects a mesh of axes with sizes, as <[\"x\"=2, \"y\"=4]>";
     if (attribute.getNames().empty()) {
       emptyMeshes.push_back(name);
     } else {
@@ -229,8 +230,8 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
   factors.add({devices, 1});
   std::optional<SmallVector<int64_t>> sizes = factors.getSizes();
   if (!sizes)
-    return fail(module) << "the shardings cut the devices in ways that no mesh "
-                           "has axes for";
+    return fail(module) << "the shardings cut the devices in ways that the "
+                           "axes of one mesh cannot express";
   if (sizes->empty())
     sizes->push_back(1);
   SmallVector<StringAttr> names;
@@ -254,8 +255,9 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
 
 /// Every device gets a value that should be on one device alone.
 static void warnOfOneDevice(Operation *op) {
-  op->emitWarning() << "the sharding is for one device alone, and every device "
-                       "of the mesh gets the value: write a replicated one";
+  op->emitWarning()
+      << "the sharding places the value on one device, but tp-opt gives it to "
+         "every device of the mesh: write a replicated sharding";
 }
 
 spmd::ShardingAttr ForeignShardings::onMesh(Operation *op,
@@ -312,9 +314,9 @@ FailureOr<AxisList> ForeignShardings::readAxes(Operation *op,
     if (sharding.numDevices == own.getNumDevices())
       part = toAxesOfDevices(digit, own);
     if (!part)
-      return fail(op) << "a sharding in the form {devices=[..]} cuts devices "
-                         "as no axes of mesh @"
-                      << own.name << " do";
+      return fail(op) << "a sharding in the form {devices=[..]} cuts the "
+                         "devices in a way that the axes of mesh @"
+                      << own.name << " cannot express";
     for (const AxisRef &axis : *part)
       appendMerged(axes, axis);
   }
@@ -384,7 +386,8 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
     }
     if (!list || list.size() != types.size() ||
         !llvm::all_of(list, llvm::IsaPred<spmd::ShardingAttr>))
-      return fail(op) << "there is a sharding for each value, not " << native;
+      return fail(op) << "expects a list with one sharding for each value, got "
+                      << native;
     for (auto [sharding, attribute, type] :
          llvm::zip_equal(shardings, list, types))
       sharding = onMesh(op, cast<spmd::ShardingAttr>(attribute), type);
@@ -398,7 +401,7 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
     return failForm(op, text);
   if (tiles->size() != types.size() && tiles->size() != 1)
     return fail(op) << "the sharding \"" << text.getValue()
-                    << "\" is one for each value";
+                    << "\" must have one part for each value, or one for all";
   SmallVector<int64_t> open = getOpenDims(op);
   for (size_t i = 0; i < types.size(); ++i) {
     const TileSharding &tile = (*tiles)[tiles->size() == 1 ? 0 : i];
@@ -411,7 +414,8 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
     if (tile.kind == TileSharding::Tiled &&
         int64_t(tile.dims.size() - tile.subgroups.size()) != tensor.getRank())
       return fail(op) << "the sharding \"" << text.getValue()
-                      << "\" has tiles for another number of dimensions than "
+                      << "\" has tiles for a number of dimensions that differs "
+                         "from the rank of "
                       << tensor;
     auto own = toAttr(op, tile, tensor.getRank(), open);
     if (failed(own))
@@ -425,7 +429,8 @@ FailureOr<ArrayAttr> ForeignShardings::readManualAxes(Operation *op) const {
   auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
   auto tiles = text ? parseTileShardings(text) : std::nullopt;
   if (!mesh || !tiles || tiles->size() != 1)
-    return fail(op) << "what is written for one device says {manual}";
+    return fail(op)
+           << "expects the sharding {manual} on the value of one device";
   spmd::MeshOp known = mesh;
   ArrayRef<StringAttr> all = known.getMesh().getNames();
   const TileSharding &tile = tiles->front();
@@ -442,7 +447,8 @@ FailureOr<ArrayAttr> ForeignShardings::readManualAxes(Operation *op) const {
     for (const AxisRef &axis : *axes) {
       if (!axis.isFull(known.toMesh()))
         return fail(op) << "a part of axis " << all[axis.axis]
-                        << " is manual: make it an axis of its own";
+                        << " is manual: only whole axes can be manual; make "
+                           "that part an axis of its own";
       names.push_back(all[axis.axis]);
     }
   }

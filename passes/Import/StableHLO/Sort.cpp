@@ -129,7 +129,7 @@ static Value emitOrdered(Emitter &emit, Value x, Value places) {
 static Results convertSort(Conversion &c) {
   size_t n = c.op->getNumOperands();
   if (n == 0 || c.op->getNumResults() != n)
-    return c.invalid() << " has a result for each tensor";
+    return c.invalid() << " expects at least one tensor, and a result for each";
   int64_t rank = c.inType().getRank();
   FailureOr<int64_t> dim = c.getInteger("dimension", rank - 1);
   if (failed(dim))
@@ -137,15 +137,17 @@ static Results convertSort(Conversion &c) {
   if (*dim < 0)
     *dim += rank;
   if (*dim < 0 || *dim >= rank)
-    return c.invalid() << " sorts along a dimension of its operands";
+    return c.invalid()
+           << " expects `dimension` to be a dimension of its operands";
   for (size_t i = 0; i < n; ++i)
     if (c.inShape(i) != c.inShape())
-      return c.invalid() << " has tensors of one shape";
+      return c.invalid() << " expects tensors of one shape";
   SmallVector<Key> keys = ComparatorReader(c.op->getRegion(0)).read();
   if (keys.empty() ||
       llvm::any_of(keys, [&](Key key) { return key.operand >= n; }))
-    return c.unsupported() << " by a comparator that does not compare operands "
-                              "by < or >, one after the other";
+    return c.unsupported()
+           << " is only supported with a comparator that compares pairs of its "
+              "arguments by < or >, one pair after the other";
   // Sorts along the last dimension, so that the others are batches of a gather.
   SmallVector<int64_t> order, back(rank);
   for (int64_t i = 0; i < rank; ++i)
@@ -201,7 +203,8 @@ static Results convertSort(Conversion &c) {
 static Results convertTopK(Conversion &c) {
   if (auto largest = dyn_cast_or_null<BoolAttr>(c.get("largest"));
       largest && !largest.getValue())
-    return c.unsupported() << " of the least elements";
+    return c.unsupported() << " of the smallest elements is not supported: "
+                              "negate the operand and the values";
   return SmallVector<Value>(TopKOp::create(c.builder, c.op->getLoc(),
                                            c.outType(0), c.outType(1), c.in())
                                 .getResults());

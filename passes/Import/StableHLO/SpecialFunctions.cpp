@@ -89,9 +89,11 @@ constexpr double kPi = 3.14159265358979323846;
 template <Real (*function)(Real), bool narrowOnly = false>
 static Results convertFunction(Conversion &c) {
   if (!isa<FloatType>(c.outElement()))
-    return c.invalid() << " is for floats";
+    return c.invalid() << " expects floats";
   if (narrowOnly && c.outElement().isF64())
-    return c.unsupported() << " of f64: its coefficients are those for f32";
+    return c.unsupported()
+           << " of f64 is not supported, because its coefficients are accurate "
+              "for f32 only: convert to f32";
   Real result = function({c.emit, c.emit.widen(c.in())});
   return c.one(c.emit.convert(result.value, c.outElement()));
 }
@@ -284,7 +286,7 @@ static Real hurwitzZeta(Real s, Real q) {
 static LogicalResult checkPair(Conversion &c) {
   if (isa<FloatType>(c.outElement()) && c.in(0).getType() == c.in(1).getType())
     return success();
-  return c.invalid() << " takes floats of one type";
+  return c.invalid() << " expects floats of one type";
 }
 
 static Results convertZeta(Conversion &c) {
@@ -387,7 +389,8 @@ static Results convertMulHigh(Conversion &c) {
   auto element = dyn_cast<IntegerType>(c.outElement());
   if (!element || element.getWidth() > 32)
     return c.unsupported() << " of " << c.outElement()
-                           << ": there are no wider integers";
+                           << " is not supported, because there are no wider "
+                              "integers to multiply in";
   Emitter &emit = c.emit;
   Type wide = IntegerType::get(c.op->getContext(), 2 * element.getWidth(),
                                element.getSignedness());

@@ -28,17 +28,21 @@ FailureOr<Windows> tp::stablehlo::readWindows(Conversion &c, Sizes shape,
     windows.high.push_back((*padding)[2 * i + 1]);
     for (const auto &list : {*sizes, *strides, *base, *dilations})
       if (list[i] < 1 || list[i] > kLarge)
-        return c.invalid() << " has a window beyond all bounds";
+        return c.invalid()
+               << " has a window out of range: expects strides and dilations "
+                  "of at least 1, and sizes and padding of at most 2^31";
     if (isLarge(windows.low[i]) || isLarge(windows.high[i]) ||
         shape[i] > kLarge)
-      return c.invalid() << " has a window beyond all bounds";
+      return c.invalid()
+             << " has a window out of range: expects strides and dilations of "
+                "at least 1, and sizes and padding of at most 2^31";
     int64_t padded = std::max<int64_t>((shape[i] - 1) * (*base)[i] + 1, 0) +
                      windows.low[i] + windows.high[i];
     int64_t reach = ((*sizes)[i] - 1) * (*dilations)[i] + 1;
     int64_t count = padded < reach ? 0 : (padded - reach) / (*strides)[i] + 1;
     if (i >= output.size() || count != output[i])
-      return c.invalid() << " has " << count << " windows along dimension "
-                         << i;
+      return c.invalid() << " makes " << count << " windows along dimension "
+                         << i << ", but its result has another size";
   }
   return windows;
 }

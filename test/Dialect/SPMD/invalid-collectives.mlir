@@ -6,7 +6,7 @@
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_reduce' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_reduce' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.all_reduce %x {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -50,7 +50,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.all_reduce' op `in` and `out` differ in other axes than those named}}
+  // expected-error @below {{[TP0210] 'spmd.all_reduce' op must list exactly the axes in which `in` and `out` differ}}
   %0 = spmd.all_reduce %x {"y"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.reduce_scatter' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.reduce_scatter' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.reduce_scatter %x [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.reduce_scatter' op `in` and `out` differ in other axes than those named}}
+  // expected-error @below {{[TP0210] 'spmd.reduce_scatter' op must list exactly the axes in which `in` and `out` differ}}
   %0 = spmd.reduce_scatter %x [{"y"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -116,7 +116,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -127,7 +127,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32>
   return
 }
@@ -138,7 +138,7 @@ func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op the part of 'tensor<8xf32>' in}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op this part of 'tensor<8xf32>' in}}
   %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"y"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32, #spmd.local<@mesh, [{}], global=[8]>>
   return
 }
@@ -151,7 +151,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0303] 'spmd.all_gather' op input and result are the same global tensor, or both parts of it}}
+    // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same whole type, or both to be local parts of it}}
     %1 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32> -> tensor<16xf32>
     spmd.return %a : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -165,7 +165,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 spmd.mesh @net <["x"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0304] 'spmd.all_gather' op in and out name different meshes}}
+  // expected-error @below {{[TP0304] 'spmd.all_gather' op expects `in` and `out` to name one mesh, got two}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@net, [{}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -201,7 +201,7 @@ spmd.mesh @other <["x"=2]>
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0304] 'spmd.all_gather' op in and out name another mesh than the region}}
+    // expected-error @below {{[TP0304] 'spmd.all_gather' op expects `in` and `out` to name the mesh of the manual region around the op}}
     %1 = spmd.all_gather %a [{"x"}] in <@other, [{"x"}]> out <@other, [{}]> : tensor<4xf32> -> tensor<8xf32>
     spmd.return %1 : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -225,7 +225,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.all_gather' op `in` and `out` differ in other axes than those named}}
+  // expected-error @below {{[TP0210] 'spmd.all_gather' op must list exactly the axes in which `in` and `out` differ}}
   %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -236,7 +236,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_slice' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_slice' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.all_slice %x [{"x"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -280,7 +280,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.all_slice' op `in` and `out` differ in other axes than those named}}
+  // expected-error @below {{[TP0210] 'spmd.all_slice' op must list exactly the axes in which `in` and `out` differ}}
   %0 = spmd.all_slice %x [{"y"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -291,7 +291,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_to_all' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_to_all' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.all_to_all %x ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf64>
   return
 }
@@ -346,7 +346,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0304] 'spmd.all_to_all' op moves between dimensions of a tensor of rank 2, not 7}}
+  // expected-error @below {{[TP0304] 'spmd.all_to_all' op expects dimensions of a tensor of rank 2, not 7}}
   %0 = spmd.all_to_all %x ["x": 7 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -379,7 +379,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.collective_permute' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.collective_permute' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.collective_permute %x in <@mesh, [{"x"}]> out <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -423,7 +423,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.to_partial' op input and result are the same global tensor, or both parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.to_partial' op expects input and result to have the same whole type, or both to be local parts of it}}
   %0 = spmd.to_partial %x {"x"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -467,7 +467,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.to_partial' op `in` and `out` differ in other axes than those named}}
+  // expected-error @below {{[TP0210] 'spmd.to_partial' op must list exactly the axes in which `in` and `out` differ}}
   %0 = spmd.to_partial %x {"y"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -478,7 +478,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0304] 'spmd.combined' op 'all_slice' is no collective that sends something}}
+  // expected-error @below {{[TP0304] 'spmd.combined' op 'all_slice' is not a collective that sends data; write all_reduce, reduce_scatter, all_gather, all_to_all or collective_permute}}
   %0 = spmd.combined all_slice %x in [<@mesh, [{}]>] out [<@mesh, [{"x"}]>] : (tensor<8xf32>) -> tensor<8xf32>
   return
 }
@@ -489,7 +489,7 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.combined' op has an input, and one result and one sharding of `in` and of `out` for each}}
+  // expected-error @below {{[TP0303] 'spmd.combined' op expects at least one input, and for each input one result, one `in` sharding and one `out` sharding}}
   %0:2 = spmd.combined all_gather %x, %x in [<@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -511,7 +511,7 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has another element type than part 0}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has another element type than part 0, but all parts of a combined collective must agree}}
   %0:2 = spmd.combined all_gather %x, %i in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>)
   return
 }
@@ -522,7 +522,7 @@ func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has another combination than part 0}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has another reduction than part 0, but all parts of a combined collective must agree}}
   %0:2 = spmd.combined all_reduce %x, %x in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{}], unreduced=max{"x"}>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -533,7 +533,7 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has other axes, or in another order, than part 0}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has other axes, or the same axes in another order, than part 0, but all parts of a combined collective must agree}}
   %0:2 = spmd.combined all_gather %m, %m in [<@mesh, [{"x"}, {"y"}]>, <@mesh, [{"y"}, {"x"}]>] out [<@mesh, [{}, {}]>, <@mesh, [{}, {}]>] : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
   return
 }

@@ -8,7 +8,7 @@
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0203] the sharding has 1 dimensions, the tensor has 2}}
+  // expected-error @below {{[TP0203] the sharding has 1 dimensions, but the tensor has 2}}
   %0 = spmd.constraint %x <@mesh, [{}]> : tensor<8x24xf32>
   return
 }
@@ -30,7 +30,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0304] 'spmd.barrier' op expects the allowed_direction forward, backward, none or both, got sideways}}
+  // expected-error @below {{[TP0304] 'spmd.barrier' op expects allowed_direction forward, backward, none or both, got sideways}}
   %0 = spmd.barrier %x allowed_direction = sideways : tensor<8x24xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<8x24xf32>, %y: tensor<24x8xf32>) {
   // expected-note @below {{the first member is here}}
   spmd.group %x 1 : tensor<8x24xf32>
   spmd.group %y 2 : tensor<24x8xf32>
-  // expected-error @below {{[TP0303] 'spmd.group' op group 1 has members of different shapes}}
+  // expected-error @below {{[TP0303] 'spmd.group' op group 1 has members of different shapes, but the members of a group share one sharding}}
   spmd.group %y 1 : tensor<24x8xf32>
   return
 }
@@ -53,7 +53,7 @@ func.func @f(%x: tensor<8x24xf32>, %y: tensor<24x8xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op expects at least one operand or result, an in-sharding and a region argument for each operand, and an out-sharding and a returned value for each result}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -67,7 +67,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op expects at least one operand or result, an in-sharding and a region argument for each operand, and an out-sharding and a returned value for each result}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>, <@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -81,7 +81,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op expects at least one operand or result, an in-sharding and a region argument for each operand, and an out-sharding and a returned value for each result}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0():
     %b = tp.constant dense<0.0> : tensor<2x24xf32>
@@ -96,7 +96,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op expects at least one operand or result, an in-sharding and a region argument for each operand, and an out-sharding and a returned value for each result}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return 
@@ -110,7 +110,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f() {
-  // expected-error @below {{[TP0305] 'spmd.manual' op needs an in-sharding and a region argument for each operand, an out-sharding and a returned value for each result, and at least one of them}}
+  // expected-error @below {{[TP0305] 'spmd.manual' op expects at least one operand or result, an in-sharding and a region argument for each operand, and an out-sharding and a returned value for each result}}
   spmd.manual () in [] out [] axes {"x"} {
     spmd.return
   } : () -> ()
@@ -137,7 +137,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{result #0: [TP0304] names mesh @net, others name @mesh}}
+  // expected-error @below {{result #0: [TP0304] names mesh @net, but the other shardings of the op name @mesh}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@net, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -179,7 +179,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0304] an axis is manual as a whole or not at all}}
+  // expected-error @below {{operand #0: [TP0304] the sharding uses an axis of which only a part is manual: make the whole axis manual, or none of it}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x":(1)2} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -193,7 +193,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0304] manual axes stand before all others in every dimension}}
+  // expected-error @below {{operand #0: [TP0304] the manual axes of a dimension must come before its other axes}}
   %1 = spmd.manual (%0) in [<@mesh, [{"y", "x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -207,7 +207,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0304] no part of an axis cuts it of which another part is manual: make the axis manual as a whole}}
+  // expected-error @below {{operand #0: [TP0304] the sharding cuts along one part of an axis while another part of the axis is manual: make the whole axis manual}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x":(1)2}, {"x":(2)2}]>] out [<@mesh, [{"x":(1)2}, {}]>] axes {"x":(1)2} {
   ^bb0(%a: tensor<4x24xf32>):
     spmd.return %a : tensor<4x24xf32>
@@ -221,7 +221,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0305] is 'tensor<8x24xf32>' inside, the manual axes make it 'tensor<2x24xf32>'}}
+  // expected-error @below {{operand #0: [TP0305] is 'tensor<8x24xf32>' inside the region, but the type of one part along the manual axes is 'tensor<2x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
     spmd.return %a : tensor<8x24xf32>
@@ -235,7 +235,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0305] is 'tensor<2x24xf64>' inside, the manual axes make it 'tensor<2x24xf32>'}}
+  // expected-error @below {{operand #0: [TP0305] is 'tensor<2x24xf64>' inside the region, but the type of one part along the manual axes is 'tensor<2x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf64>):
     spmd.return %a : tensor<2x24xf64>
@@ -249,7 +249,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{result #0: [TP0305] is 'tensor<2x24xf32>' inside, the manual axes make it 'tensor<8x24xf32>'}}
+  // expected-error @below {{result #0: [TP0305] is 'tensor<2x24xf32>' inside the region, but the type of one part along the manual axes is 'tensor<8x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -265,7 +265,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{names axis "x", which a region around it makes manual: inside, nothing is left to be cut along it}}
+    // expected-error @below {{names axis "x", which is already manual in a region around it: inside that region nothing can be cut along this axis; leave it out}}
     %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {}]>] out [<@mesh, [{"y"}, {}]>] axes {"x", "y"} {
     ^bb0(%b: tensor<1x24xf32>):
       spmd.return %b : tensor<1x24xf32>
@@ -283,7 +283,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{names axis "x", which a region around it makes manual: inside, nothing is left to be cut along it}}
+    // expected-error @below {{names axis "x", which is already manual in a region around it: inside that region nothing can be cut along this axis; leave it out}}
     %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {"x"}]>] out [<@mesh, [{"y"}, {}]>] axes {"y"} {
     ^bb0(%b: tensor<1x24xf32>):
       spmd.return %b : tensor<1x24xf32>
@@ -302,7 +302,7 @@ spmd.mesh @other <["v"=2]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{names mesh @other in a manual region on @mesh}}
+    // expected-error @below {{names mesh @other, but the manual region around it is on mesh @mesh}}
     %2 = spmd.manual (%a) in [<@other, [{"v"}, {}]>] out [<@other, [{"v"}, {}]>] axes {"v"} {
     ^bb0(%b: tensor<1x24xf32>):
       spmd.return %b : tensor<1x24xf32>
@@ -326,7 +326,7 @@ func.func @f() {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.axis_index' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
   %0 = spmd.axis_index @mesh {"x"} : tensor<i32>
   return
 }
@@ -339,7 +339,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0306] 'spmd.axis_index' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+    // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
     %i = spmd.axis_index @mesh {"y"} : tensor<i32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -376,7 +376,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0304] 'spmd.shift' op mode is wrap, fill or mirror, not reflect}}
+    // expected-error @below {{[TP0304] 'spmd.shift' op expects mode wrap, fill or mirror, got reflect}}
     %i = spmd.shift %a along @mesh {"x"} by 1 reflect : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -389,7 +389,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.shift' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
   %0 = spmd.shift %x along @mesh {"x"} by 1 wrap : tensor<8x24xf32>
   return
 }
@@ -402,7 +402,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0306] 'spmd.shift' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+    // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
     %i = spmd.shift %a along @mesh {"y"} by 1 wrap : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -429,7 +429,7 @@ func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
     %c = tp.slice %a starts = [0, 0] strides = [1, 1] : tensor<8x24xf32> -> tensor<6x24xf32>
-    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 0 of 'tensor<6x24xf32>' into 4 blocks: expects blocks of one size}}
+    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 0 of 'tensor<6x24xf32>' into 4 blocks of different sizes: expects blocks of one size}}
     %b = spmd.block %c dim 0 along @mesh {"x"} plus 0 : tensor<6x24xf32> -> tensor<2x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -487,7 +487,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.block' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  // expected-error @below {{[TP0306] 'spmd.block' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
   %0 = spmd.block %x dim 0 along @mesh {"x"} plus 0 : tensor<8x24xf32> -> tensor<2x24xf32>
   return
 }
@@ -540,7 +540,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.assemble' op stands in spmd.manual over its axes or in a function that tp-localize has cut}}
+  // expected-error @below {{[TP0306] 'spmd.assemble' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
   %0 = spmd.assemble %x, %x dim 0 along @mesh {"y"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
   return
 }
@@ -562,7 +562,7 @@ func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.mask' op needs a #spmd.local encoding, which says where the padding begins}}
+  // expected-error @below {{[TP0303] 'spmd.mask' op expects a type with a #spmd.local encoding, which says where the padding begins}}
   %0 = spmd.mask %x [0] value(0.0 : f32) : tensor<8x24xf32>
   return
 }
@@ -573,7 +573,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
-  // expected-error @below {{[TP0304] 'spmd.mask' op masks dimension 2 of a tensor of rank 2}}
+  // expected-error @below {{[TP0304] 'spmd.mask' op cannot mask dimension 2 of a tensor of rank 2}}
   %0 = spmd.mask %x [2] value(0.0 : f32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>
   return
 }
@@ -584,7 +584,7 @@ func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>) {
-  // expected-error @below {{[TP0303] 'spmd.mask' op value is a 'i32' in a tensor of 'f32'}}
+  // expected-error @below {{[TP0303] 'spmd.mask' op expects a fill value of the tensor's element type, got a 'i32' in a tensor of 'f32'}}
   %0 = spmd.mask %x [0] value(0 : i32) : tensor<4x6xf32, #spmd.local<@mesh, [{"x"}, {}], global=[14, 6]>>
   return
 }

@@ -36,7 +36,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}
 // #spmd.sharding: one entry per dimension
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{[TP0203] the sharding has 1 dimensions, the tensor has 2}}
+// expected-error @below {{[TP0203] the sharding has 1 dimensions, but the tensor has 2}}
 func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
   return
 }
@@ -46,7 +46,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]
 // #spmd.sharding: it stands on a tensor
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{[TP0203] a sharding stands on a ranked tensor, not on 'index'}}
+// expected-error @below {{[TP0203] only a ranked tensor can have a sharding, got 'index'}}
 func.func @f(%x: index {spmd.sharding = #spmd.sharding<@mesh, []>}) {
   return
 }
@@ -56,7 +56,7 @@ func.func @f(%x: index {spmd.sharding = #spmd.sharding<@mesh, []>}) {
 // #spmd.sharding: sub-axes divide their axis
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{[TP0205] sub-axis "x":(1)3 of an axis of 4 devices: pre-size times size must divide it}}
+// expected-error @below {{[TP0205] sub-axis "x":(1)3 of an axis of 4 devices is not valid: pre-size times size must divide the axis, and the size must be at least 2}}
 func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x":(1)3}, {}]>}) {
   return
 }
@@ -76,7 +76,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x":(
 // #spmd.sharding: a sub-axis of one device
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{[TP0205] sub-axis "x":(2)1 of an axis of 4 devices: pre-size times size must divide it, and the size must be at least 2}}
+// expected-error @below {{[TP0205] sub-axis "x":(2)1 of an axis of 4 devices is not valid: pre-size times size must divide the axis, and the size must be at least 2}}
 func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x":(2)1}, {}]>}) {
   return
 }
@@ -86,7 +86,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x":(
 // #spmd.sharding: sub-axes of two factorisations
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{[TP0205] sub-axes "z":(1)2 and "z":(3)4 cannot be parts of one factorisation}}
+// expected-error @below {{[TP0205] sub-axes "z":(1)2 and "z":(3)4 cannot be used together: no factorization of the axis contains both}}
 func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"z":(1)2}, {"z":(3)4}]>}) {
   return
 }
@@ -136,7 +136,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x":(
 // #spmd.sharding: an empty open dimension has no priority
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{[TP0208] an empty open dimension has nothing to give priority to: drop the priority}}
+// expected-error @below {{[TP0208] an open dimension without axes cannot have a priority: remove the priority}}
 func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{?}p1, {}]>}) {
   return
 }
@@ -156,7 +156,7 @@ func.func @f(%x: tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}
 // spmd.sharding holds a sharding
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @below {{[TP0304] `spmd.sharding` holds a #spmd.sharding<..>}}
+// expected-error @below {{[TP0304] the value of `spmd.sharding` must be a #spmd.sharding<..>}}
 func.func @f(%x: tensor<8xf32> {spmd.sharding = "x"}) {
   return
 }
@@ -166,8 +166,8 @@ func.func @f(%x: tensor<8xf32> {spmd.sharding = "x"}) {
 // spmd.sharding on a result
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
-// expected-error @+2 {{[TP0203] the sharding has 1 dimensions, the tensor has 2}}
-// expected-note @+1 {{it is the sharding of result #0}}
+// expected-error @+2 {{[TP0203] the sharding has 1 dimensions, but the tensor has 2}}
+// expected-note @+1 {{this is the sharding of result #0}}
 func.func private @f() -> (tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}]>})
 
 // -----
@@ -176,7 +176,7 @@ func.func private @f() -> (tensor<8x24xf32> {spmd.sharding = #spmd.sharding<@mes
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] `spmd.sharding` stands on function arguments and results; ops carry `spmd.shardings`}}
+  // expected-error @below {{[TP0306] `spmd.sharding` is only for function arguments and results; write `spmd.shardings` on an op}}
   %0 = tp.neg %x {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>} : tensor<8x24xf32>
   return
 }
@@ -187,7 +187,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0304] `spmd.shardings` is an array with one sharding for each of the 1 results}}
+  // expected-error @below {{[TP0304] `spmd.shardings` must be an array with one sharding for each of the 1 results}}
   %0 = tp.neg %x {spmd.shardings = []} : tensor<8x24xf32>
   return
 }
@@ -198,7 +198,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0304] `spmd.shardings` is an array with one sharding for each of the 1 results}}
+  // expected-error @below {{[TP0304] `spmd.shardings` must be an array with one sharding for each of the 1 results}}
   %0 = tp.neg %x {spmd.shardings = 1} : tensor<8x24xf32>
   return
 }
@@ -209,7 +209,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0304] `spmd.shardings` holds #spmd.sharding<..>, not "x"}}
+  // expected-error @below {{[TP0304] expects #spmd.sharding<..> in `spmd.shardings`, got "x"}}
   %0 = tp.neg %x {spmd.shardings = ["x"]} : tensor<8x24xf32>
   return
 }
@@ -220,7 +220,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0203] the sharding has 1 dimensions, the tensor has 2}}
+  // expected-error @below {{[TP0203] the sharding has 1 dimensions, but the tensor has 2}}
   %0 = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : tensor<8x24xf32>
   return
 }
@@ -228,7 +228,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 // -----
 
 // #spmd.local: one size per dimension
-// expected-error @below {{[TP0203] `global` has 1 sizes, the sharding 2 dimensions}}
+// expected-error @below {{[TP0203] `global` has 1 sizes, but the sharding has 2 dimensions}}
 func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{}, {}], global=[4]>>) {
   return
 }
@@ -236,7 +236,7 @@ func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{}, {}], global=[4]>>) {
 // -----
 
 // #spmd.local: sizes are at least 0
-// expected-error @below {{[TP0209] `global` holds sizes of at least 0}}
+// expected-error @below {{[TP0209] the sizes in `global` must be at least 0}}
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{}], global=[-4]>>) {
   return
 }
@@ -244,7 +244,7 @@ func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{}], global=[-4]>>) {
 // -----
 
 // #spmd.local: the tensor has as many dimensions
-// expected-error @below {{[TP0203] the encoding has 1 dimensions, the tensor has 2}}
+// expected-error @below {{[TP0203] the encoding has 1 dimensions, but the tensor has 2}}
 func.func @f(%x: tensor<4x6xf32, #spmd.local<@mesh, [{}], global=[4]>>) {
   return
 }

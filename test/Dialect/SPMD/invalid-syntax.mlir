@@ -4,49 +4,49 @@
 
 
 // nothing follows a ?
-// expected-error @below {{[TP0307] '?' is the last entry of a dimension}}
+// expected-error @below {{[TP0307] '?' must be the last entry of a dimension}}
 module attributes {a.a = #spmd.sharding<@mesh, [{?, "x"}]>} {}
 
 // -----
 
 // a priority is a number
-// expected-error @below {{[TP0307] expected a priority such as p1 behind the dimension}}
+// expected-error @below {{[TP0307] expects a priority such as p1 after the dimension}}
 module attributes {a.a = #spmd.sharding<@mesh, [{"x"}q]>} {}
 
 // -----
 
 // a priority is no huge number
-// expected-error @below {{[TP0307] expected a priority such as p1 behind the dimension}}
+// expected-error @below {{[TP0307] expects a priority such as p1 after the dimension}}
 module attributes {a.a = #spmd.sharding<@mesh, [{"x"}p99999999999999999999]>} {}
 
 // -----
 
 // words that a sharding does not have
-// expected-error @below {{[TP0307] expected 'replicated' or 'unreduced', got 'reduced'}}
+// expected-error @below {{[TP0307] expects 'replicated' or 'unreduced', got 'reduced'}}
 module attributes {a.a = #spmd.sharding<@mesh, [{}], reduced={"x"}>} {}
 
 // -----
 
 // words that a local type does not have
-// expected-error @below {{[TP0307] expected 'replicated' or 'unreduced' or 'global', got 'whole'}}
+// expected-error @below {{[TP0307] expects 'replicated' or 'unreduced' or 'global', got 'whole'}}
 module attributes {a.a = #spmd.local<@mesh, [{}], whole=[4]>} {}
 
 // -----
 
 // a local type says the global size
-// expected-error @below {{[TP0307] expected 'global=[..]', the sizes of the whole tensor}}
+// expected-error @below {{[TP0307] expects 'global=[..]', the sizes of the whole tensor}}
 module attributes {a.a = #spmd.local<@mesh, [{}]>} {}
 
 // -----
 
 // a sub-axis of nothing
-// expected-error @below {{[TP0205] both numbers of a sub-axis are at least 1}}
+// expected-error @below {{[TP0205] both numbers of a sub-axis must be at least 1}}
 module attributes {a.a = #spmd.axis<"x":(1)0>} {}
 
 // -----
 
 // a sub-axis before the first
-// expected-error @below {{[TP0205] both numbers of a sub-axis are at least 1}}
+// expected-error @below {{[TP0205] both numbers of a sub-axis must be at least 1}}
 module attributes {a.a = #spmd.axis<"x":(0)2>} {}
 
 // -----

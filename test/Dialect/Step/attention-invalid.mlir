@@ -6,7 +6,7 @@ step.program @attentionShapes inputs [#step.input<"q", input, tensor<2x4x1x2x16x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %v = step.alloc : memref<2x9x1x16xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op is of query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] in f32, f16 or bf16}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] of one type, f32, f16 or bf16}}
   step.attention %q, %k, %v into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x9x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -17,7 +17,7 @@ step.program @attentionStatistics inputs [#step.input<"q", input, tensor<2x4x1x2
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %s = step.alloc : memref<2x4x1x2x2xf32>
-  // expected-error @below {{[TP0303] 'step.attention' op has f32 statistics [p,b,s,k,g,2]}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects f32 statistics [p,b,s,k,g,2]}}
   step.attention %q, %k, %k into %y statistics(%s : memref<2x4x1x2x2xf32>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -28,7 +28,7 @@ step.program @attentionParts inputs [#step.input<"q", input, tensor<2x4x1x2x16xf
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %s = step.alloc : memref<3x2x4x1x2x2xf32>
-  // expected-error @below {{[TP0303] 'step.attention' op gives [b,s,k,g,e] in the query's type, or [p,b,s,k,g,e] in f32, with statistics}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects an output [b,s,k,g,e] of the query's type, or with statistics [p,b,s,k,g,e] of f32}}
   step.attention %q, %k, %k into %y statistics(%s : memref<3x2x4x1x2x2xf32>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -39,7 +39,7 @@ step.program @attentionOffset inputs [#step.input<"q", input, tensor<2x4x1x2x16x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<2xi64>
-  // expected-error @below {{[TP0303] 'step.attention' op has an offset i32 [] or [b], lengths i32 [b] and a mask i1 [b,s,t]}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects offset i32 [] or [b], lengths i32 [b] and mask i1 [b,s,t]}}
   step.attention %q, %k, %k offset(%o : memref<2xi64>) into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -50,7 +50,7 @@ step.program @attentionLengths inputs [#step.input<"q", input, tensor<2x4x1x2x16
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<i32>
-  // expected-error @below {{[TP0303] 'step.attention' op has an offset i32 [] or [b], lengths i32 [b]}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects offset i32 [] or [b], lengths i32 [b] and mask i1 [b,s,t]}}
   step.attention %q, %k, %k lengths(%o : memref<i32>) into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -61,7 +61,7 @@ step.program @attentionMask inputs [#step.input<"q", input, tensor<2x4x1x2x16xf1
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %o = step.alloc : memref<2x4x9xi1>
-  // expected-error @below {{[TP0303] 'step.attention' op has an offset i32 [] or [b], lengths i32 [b] and a mask i1 [b,s,t]}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects offset i32 [] or [b], lengths i32 [b] and mask i1 [b,s,t]}}
   step.attention %q, %k, %k mask(%o : memref<2x4x9xi1>) into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -73,7 +73,7 @@ step.program @attentionPieces inputs [#step.input<"q", input, tensor<2x4x1x2x16x
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %r = step.alloc : memref<300xf16>
   %a = step.view %r : memref<300xf16> as memref<2x4x1x2x16xf16, strided<[128, 32, 32, 16, 1], offset: 4>>
-  // expected-error @below {{[TP0303] 'step.attention' op has rows of at most 512 bytes, of 16 or multiples, at multiples of these}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects rows of features of at most 512 bytes, with sizes, offsets and strides that are multiples of 16 bytes}}
   step.attention %a, %k, %k into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16, strided<[128, 32, 32, 16, 1], offset: 4>>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -85,7 +85,7 @@ step.program @attentionFeatures inputs [#step.input<"q", input, tensor<2x4x1x2x1
   %a = step.alloc : memref<2x4x1x2x264xf16>
   %b = step.alloc : memref<2x8x1x264xf16>
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op has rows of at most 512 bytes}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects rows of features of at most 512 bytes}}
   step.attention %a, %b, %k into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x264xf16>, memref<2x8x1x264xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -95,7 +95,7 @@ step.program @attentionFeatures inputs [#step.input<"q", input, tensor<2x4x1x2x1
 step.program @attentionScale inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{[TP0304] 'step.attention' op has a scale that is positive and finite}}
+  // expected-error @below {{[TP0304] 'step.attention' op expects a scale that is positive and finite}}
   step.attention %q, %k, %k into %y {scale = 0.0 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -105,7 +105,7 @@ step.program @attentionScale inputs [#step.input<"q", input, tensor<2x4x1x2x16xf
 step.program @attentionWindow inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{[TP0304] 'step.attention' op window is at least 1 and needs causal}}
+  // expected-error @below {{[TP0304] 'step.attention' op expects a window of at least 1, and `causal` with it}}
   step.attention %q, %k, %k into %y {scale = 1.0 : f64, window = 4 : i64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -118,7 +118,7 @@ step.program @attentionSize inputs [#step.input<"q", input, tensor<2x4x1x2x16xf1
   %a = step.view %r : memref<16xf16> as memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>>
   %x = step.alloc : memref<1x4x128x1x16xf16>
   %z = step.alloc : memref<1x4x128x1x16xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op has fewer than 2^31 rows, keys and values}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects fewer than 2^31 rows, keys and values}}
   step.attention %x, %a, %a into %z {scale = 0.125 : f64}
       : memref<1x4x128x1x16xf16>, memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>>, memref<1x1048576x128x16xf16, strided<[0, 0, 0, 1]>> into memref<1x4x128x1x16xf16>
 }
@@ -129,7 +129,7 @@ step.program @attentionLogSumExp inputs [#step.input<"q", input, tensor<2x4x1x2x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %l = step.alloc : memref<2x4x1x2xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op has a logsumexp f32 [b,s,k,g], without statistics}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects logsumexp to be f32 [b,s,k,g], and no statistics beside it}}
   step.attention %q, %k, %k into %y logsumexp(%l : memref<2x4x1x2xf16>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -140,7 +140,7 @@ step.program @gradientShape inputs [#step.input<"q", input, tensor<2x4x1x2x16xf1
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %l = step.alloc : memref<2x4x1x2xf32>
-  // expected-error @below {{[TP0303] 'step.attention_query_gradient' op is of a gradient [b,s,k,g,e] in the query's type}}
+  // expected-error @below {{[TP0303] 'step.attention_query_gradient' op expects a gradient [b,s,k,g,e] of the query's type}}
   step.attention_query_gradient %q, %k, %k, %k, %l, %l into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1x2xf32> into memref<2x4x1x2x16xf16>
 }
@@ -152,7 +152,7 @@ step.program @gradientRows inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %l = step.alloc : memref<2x4x1x2xf32>
   %d = step.alloc : memref<2x4x1xf32>
-  // expected-error @below {{[TP0303] 'step.attention_query_gradient' op is of a logsumexp and a delta f32 [b,s,k,g]}}
+  // expected-error @below {{[TP0303] 'step.attention_query_gradient' op expects logsumexp and delta to be f32 [b,s,k,g]}}
   step.attention_query_gradient %q, %k, %k, %q, %l, %d into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1xf32> into memref<2x4x1x2x16xf16>
 }
@@ -164,7 +164,7 @@ step.program @gradientOutput inputs [#step.input<"q", input, tensor<2x4x1x2x16xf
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %l = step.alloc : memref<2x4x1x2xf32>
   %w = step.alloc : memref<2x8x1x16xf32>
-  // expected-error @below {{[TP0303] 'step.attention_key_value_gradient' op gives gradients like the operands that they are by}}
+  // expected-error @below {{[TP0303] 'step.attention_key_value_gradient' op expects each gradient to have the shape and type of its operand}}
   step.attention_key_value_gradient %q, %k, %k, %q, %l, %l into %k, %w {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1x2xf32> into memref<2x8x1x16xf16>, memref<2x8x1x16xf32>
 }
@@ -175,7 +175,7 @@ step.program @gradientScale inputs [#step.input<"q", input, tensor<2x4x1x2x16xf1
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %l = step.alloc : memref<2x4x1x2xf32>
-  // expected-error @below {{[TP0304] 'step.attention_query_gradient' op has a scale that is positive and finite}}
+  // expected-error @below {{[TP0304] 'step.attention_query_gradient' op expects a scale that is positive and finite}}
   step.attention_query_gradient %q, %k, %k, %q, %l, %l into %y {scale = 0.0 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16>, memref<2x4x1x2x16xf16>, memref<2x4x1x2xf32>, memref<2x4x1x2xf32> into memref<2x4x1x2x16xf16>
 }

@@ -2,21 +2,21 @@
 
 // RUN: tp-opt %s --split-input-file --verify-diagnostics
 
-// expected-error @below {{[TP0305] 'step.program' op arguments of the body must be the buffers}}
+// expected-error @below {{[TP0305] 'step.program' op expects the arguments of the body to be the buffers of the inputs, then those of the outputs}}
 step.program @arguments inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<5xf32>):
 }
 
 // -----
 
-// expected-error @below {{[TP0303] 'step.program' op output "y" is no alias of an input of its type}}
+// expected-error @below {{[TP0303] 'step.program' op output "y" must alias an input of the same type}}
 step.program @alias inputs [#step.input<"x", input, tensor<4xf32>>] outputs [#step.output<"y", tensor<5xf32>, alias = 0>] {
 ^bb0(%x: memref<4xf32>):
 }
 
 // -----
 
-// expected-error @below {{[TP0304] 'step.program' op has two inputs "x"}}
+// expected-error @below {{[TP0304] 'step.program' op has two inputs called "x"}}
 step.program @names inputs [#step.input<"x", input, tensor<4xf32>>, #step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
 }
@@ -25,7 +25,7 @@ step.program @names inputs [#step.input<"x", input, tensor<4xf32>>, #step.input<
 
 step.program @place inputs [] outputs [] {
 ^bb0:
-  // expected-error @below {{[TP0304] 'step.alloc' op lies at a multiple of 64}}
+  // expected-error @below {{[TP0304] 'step.alloc' op expects `at` to be a multiple of 64}}
   %0 = step.alloc at 4 : memref<4xf32>
 }
 
@@ -34,7 +34,7 @@ step.program @place inputs [] outputs [] {
 step.program @view inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{[TP0303] 'step.view' op 'memref<4xf32, strided<[2]>>' does not lie inside}}
+  // expected-error @below {{[TP0303] 'step.view' op expects a view that stays inside its source}}
   %1 = step.view %0 : memref<4xf32> as memref<4xf32, strided<[2]>>
 }
 
@@ -67,7 +67,7 @@ step.program @bundleRows inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #
 
 step.program @together inputs [#step.input<"x", input, tensor<4xf32>>] outputs [#step.output<"y", tensor<4xf32>>] {
 ^bb0(%x: memref<4xf32>, %y: memref<4xf32>):
-  // expected-error @below {{[TP0305] 'step.together' op expects two or more row programs without reductions that write only what it writes}}
+  // expected-error @below {{[TP0305] 'step.together' op expects a body of two or more row programs without reductions, which write only the buffers that this op writes}}
   step.together reads(%x : memref<4xf32>) writes(%y : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>, %b: memref<4xf32>):
     step.rows [4] reads(%a : memref<4xf32>) writes(%b : memref<4xf32>) {
@@ -82,7 +82,7 @@ step.program @together inputs [#step.input<"x", input, tensor<4xf32>>] outputs [
 
 step.program @togetherArguments inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
-  // expected-error @below {{[TP0305] 'step.together' op expects one block argument per operand, of its type}}
+  // expected-error @below {{[TP0305] 'step.together' op expects one block argument per operand, of the operand's type}}
   step.together reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<5xf32>):
   }
@@ -94,7 +94,7 @@ step.program @copy inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
   %1 = step.alloc : memref<5xf32>
-  // expected-error @below {{[TP0303] 'step.copy' op needs one shape}}
+  // expected-error @below {{[TP0303] 'step.copy' op expects source and destination of one shape, of at most}}
   step.copy %0 to %1 : memref<4xf32> to memref<5xf32>
 }
 
@@ -103,7 +103,7 @@ step.program @copy inputs [] outputs [] {
 step.program @fill inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{[TP0303] 'step.fill' op needs a value of the destination's element type}}
+  // expected-error @below {{[TP0303] 'step.fill' op expects a value of the destination's element type, and a destination of at most}}
   step.fill %0 with 1 : i32 in memref<4xf32>
 }
 
@@ -113,7 +113,7 @@ step.program @matmul inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<1x1x1x4x4xf32>
   %1 = step.alloc : memref<1x1x1x5x4xf32>
-  // expected-error @below {{[TP0303] 'step.matmul' op is of m x k, k x n and m x n matrices}}
+  // expected-error @below {{[TP0303] 'step.matmul' op expects matrices of sizes m x k, k x n and m x n}}
   step.matmul %0, %1 into %0 : memref<1x1x1x4x4xf32>, memref<1x1x1x5x4xf32> into memref<1x1x1x4x4xf32>
 }
 
@@ -123,7 +123,7 @@ step.program @matmul_into inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<1x1x1x4x4xbf16>
   %1 = step.alloc : memref<1x1x1x4x4xf16>
-  // expected-error @below {{[TP0303] 'step.matmul' op is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
+  // expected-error @below {{[TP0303] 'step.matmul' op expects A and B of one type, f32, bf16, f16 or f8E4M3FN, and C of f32 or that type, or of f32, bf16 or f16 if A and B are f8E4M3FN}}
   step.matmul %0, %0 into %1 : memref<1x1x1x4x4xbf16>, memref<1x1x1x4x4xbf16> into memref<1x1x1x4x4xf16>
 }
 
@@ -134,7 +134,7 @@ step.program @matmul_float8 inputs [] outputs [] {
   %0 = step.alloc : memref<1x1x1x4x4xf8E4M3FN>
   %1 = step.alloc : memref<1x1x1x4x4xf16>
   step.matmul %0, %0 into %1 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf16>
-  // expected-error @below {{[TP0303] 'step.matmul' op is of two f32, bf16, f16 or f8E4M3FN matrices into f32 or their type, of f8E4M3FN into f32, bf16 or f16}}
+  // expected-error @below {{[TP0303] 'step.matmul' op expects A and B of one type, f32, bf16, f16 or f8E4M3FN, and C of f32 or that type, or of f32, bf16 or f16 if A and B are f8E4M3FN}}
   step.matmul %0, %0 into %0 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf8E4M3FN>
 }
 
@@ -155,7 +155,7 @@ step.program @gather on @mesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
   %1 = step.alloc : memref<4xf32>
-  // expected-error @below {{[TP0303] 'step.collective_start' op sends 'memref<4xf32>' and receives 'memref<4xf32>' in a group of 2}}
+  // expected-error @below {{[TP0303] 'step.collective_start' op sends 'memref<4xf32>' and receives 'memref<4xf32>', whose numbers of elements do not fit a group of 2 devices}}
   %2 = step.collective_start all_gather <{"x"}> %0 to %1 : memref<4xf32> to memref<4xf32>
   step.collective_done %2
 }
@@ -166,7 +166,7 @@ spmd.mesh @mesh <["x"=2]>
 step.program @reduction on @mesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{[TP0304] 'step.collective_start' op has a reduction, sum, max or min, if it reduces}}
+  // expected-error @below {{[TP0304] 'step.collective_start' op expects a reduction, sum, max or min, if the collective reduces, and none otherwise}}
   %1 = step.collective_start all_reduce <{"x"}> %0 to %0 : memref<4xf32> to memref<4xf32>
   step.collective_done %1
 }
@@ -177,7 +177,7 @@ step.program @body inputs [] outputs [] {
 ^bb0:
   step.rows [4] {
   ^bb0:
-    // expected-error @below {{[TP0305] 'step.alloc' op is no op for one element}}
+    // expected-error @below {{[TP0305] 'step.alloc' op is not allowed in a row program: expects an op of step, arith or math that computes one scalar}}
     %0 = step.alloc : memref<4xf32>
   }
 }
@@ -188,7 +188,7 @@ step.program @point inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
   step.rows [5] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
-    // expected-error @below {{[TP0303] 'step.load' op of 'memref<4xf32>' at a point of the domain [5]}}
+    // expected-error @below {{[TP0303] 'step.load' op without indices expects a buffer of the domain's shape [5], got 'memref<4xf32>'}}
     %0 = step.load %a : memref<4xf32>
   }
 }
@@ -200,7 +200,7 @@ step.program @written inputs [#step.input<"x", input, tensor<4xf32>>] outputs []
   step.rows [4] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
     %0 = step.load %a : memref<4xf32>
-    // expected-error @below {{[TP0305] 'step.store' op accesses an operand of the row program that it writes}}
+    // expected-error @below {{[TP0305] 'step.store' op expects an operand of the row program that it writes}}
     step.store %0 to %a : f32, memref<4xf32>
   }
 }
@@ -222,7 +222,7 @@ step.program @unsigned inputs [#step.input<"x", input, tensor<4xf32>>] outputs [
 step.program @outside inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
   step.loop 4 {
-    // expected-error @below {{[TP0303] 'step.view' op 'memref<16xf32>' does not lie inside}}
+    // expected-error @below {{[TP0303] 'step.view' op expects a view that stays inside its source}}
     %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
   }
 }
@@ -232,7 +232,7 @@ step.program @outside inputs [#step.input<"w", parameter, tensor<3x16xf32>>] out
 step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
   step.loop 3 {
-    // expected-error @below {{[TP0303] 'step.view' op 'memref<16xf32, strided<[1], offset: 16>>' does not lie inside}}
+    // expected-error @below {{[TP0303] 'step.view' op expects a view that stays inside its source}}
     %0 = step.view %w by -16 of loop 0 : memref<3x16xf32> as memref<16xf32, strided<[1], offset: 16>>
   }
 }
@@ -241,7 +241,7 @@ step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outp
 
 step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0304] 'step.view' op moves with loop 0: expects a loop around it of that number}}
+  // expected-error @below {{[TP0304] 'step.view' op moves with loop 0: expects a loop of that number around it, where 0 is the innermost}}
   %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -260,7 +260,7 @@ step.program @uneven inputs [#step.input<"w", parameter, tensor<3x15xf32>>] outp
 spmd.mesh @mesh <["x"=4]>
 step.program @beyond on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0303] 'step.view' op 'memref<16xf32>' does not lie inside}}
+  // expected-error @below {{[TP0303] 'step.view' op expects a view that stays inside its source}}
   %0 = step.view %w by 16 of place <{"x"}> : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -285,7 +285,7 @@ step.program @nowhere inputs [#step.input<"w", parameter, tensor<3x16xf32>>] out
 
 step.program @loop inputs [] outputs [] {
 ^bb0:
-  // expected-error @below {{[TP0304] 'step.loop' op repeats its body -1 times}}
+  // expected-error @below {{[TP0304] 'step.loop' op expects a count from 0 to 2^31 - 1, got -1 times}}
   step.loop -1 {
   }
 }
@@ -294,7 +294,7 @@ step.program @loop inputs [] outputs [] {
 
 step.program @predicate inputs [#step.input<"p", input, tensor<2xi1>>] outputs [] {
 ^bb0(%p: memref<2xi1>):
-  // expected-error @below {{[TP0303] 'step.if' op decides by one i1, not by 'memref<2xi1>'}}
+  // expected-error @below {{[TP0303] 'step.if' op expects a predicate of one i1, got 'memref<2xi1>'}}
   step.if %p {
   } else {
   } : memref<2xi1>
@@ -304,7 +304,7 @@ step.program @predicate inputs [#step.input<"p", input, tensor<2xi1>>] outputs [
 
 step.program @condition inputs [#step.input<"p", input, tensor<i8>>] outputs [] {
 ^bb0(%p: memref<i8>):
-  // expected-error @below {{[TP0303] 'step.while' op decides by one i1, not by 'memref<i8>'}}
+  // expected-error @below {{[TP0303] 'step.while' op expects a predicate of one i1, got 'memref<i8>'}}
   step.while %p cond {
   } do {
   } : memref<i8>
@@ -317,7 +317,7 @@ step.program @counter inputs [#step.input<"x", input, tensor<4xi64>>] outputs []
   step.loop 2 {
     step.rows [4] reads(%x : memref<4xi64>) {
     ^bb0(%a: memref<4xi64>):
-      // expected-error @below {{[TP0306] 'step.counter' op there are not 2 loops around it}}
+      // expected-error @below {{[TP0306] 'step.counter' op expects at least 2 loops around it}}
       %0 = step.counter 1
     }
   }
@@ -328,7 +328,7 @@ step.program @counter inputs [#step.input<"x", input, tensor<4xi64>>] outputs []
 step.program @scatter inputs [#step.input<"u", input, tensor<1x1x6x4xf32>>, #step.input<"i", input, tensor<1x6xi64>>] outputs [] {
 ^bb0(%u: memref<1x1x6x4xf32>, %i: memref<1x6xi64>):
   %0 = step.alloc : memref<1x1x9x5xf32>
-  // expected-error @below {{[TP0303] 'step.scatter' op is of updates [b, o, i, r] at indices [b, i] into [b, o, axis, r]}}
+  // expected-error @below {{[TP0303] 'step.scatter' op expects updates [b, o, i, r], indices [b, i] and a destination [b, o, axis, r]}}
   step.scatter add %u at %i into %0 : memref<1x1x6x4xf32>, memref<1x6xi64> into memref<1x1x9x5xf32>
 }
 
@@ -337,7 +337,7 @@ step.program @scatter inputs [#step.input<"u", input, tensor<1x1x6x4xf32>>, #ste
 step.program @halves inputs [#step.input<"u", input, tensor<1x1x6x4xf16>>, #step.input<"i", input, tensor<1x6xi64>>] outputs [] {
 ^bb0(%u: memref<1x1x6x4xf16>, %i: memref<1x6xi64>):
   %0 = step.alloc : memref<1x1x9x4xf16>
-  // expected-error @below {{[TP0303] 'step.scatter' op of 'memref<1x1x6x4xf16>' at 'memref<1x6xi64>' into 'memref<1x1x9x4xf16>' needs i64 indices and one element type}}
+  // expected-error @below {{[TP0303] 'step.scatter' op expects i64 indices, and updates and destination of one element type}}
   step.scatter add %u at %i into %0 : memref<1x1x6x4xf16>, memref<1x6xi64> into memref<1x1x9x4xf16>
 }
 
@@ -347,7 +347,7 @@ step.program @sort inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] 
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
-  // expected-error @below {{[TP0303] 'step.sort' op is of rows, into rows of at most their length}}
+  // expected-error @below {{[TP0303] 'step.sort' op expects a source [rows, columns], and values and indices of one shape with as many rows and at most as many columns}}
   step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x7xf32>, memref<4x7xi32>
 }
 
@@ -357,7 +357,7 @@ step.program @places inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi64>
-  // expected-error @below {{[TP0303] 'step.sort' op gives values of the source's element type and i32 indices}}
+  // expected-error @below {{[TP0303] 'step.sort' op expects values of the source's element type and i32 indices}}
   step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi64>
 }
 
@@ -367,7 +367,7 @@ step.program @parts inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs []
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<3x4xf32>
   %1 = step.alloc : memref<3x4xi32>
-  // expected-error @below {{[TP0303] 'step.sort_parts' op is of rows, into as many rows}}
+  // expected-error @below {{[TP0303] 'step.sort_parts' op expects a source [rows, columns], and values and indices of one shape with as many rows}}
   step.sort_parts %x parts 3 keep 2 into %0, %1 : memref<4x6xf32> into memref<3x4xf32>, memref<3x4xi32>
 }
 
@@ -377,7 +377,7 @@ step.program @elements_of_parts inputs [#step.input<"x", input, tensor<4x6xf32>>
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x4xf16>
   %1 = step.alloc : memref<4x4xi32>
-  // expected-error @below {{[TP0303] 'step.sort_parts' op gives values of the source's element type and i32 indices}}
+  // expected-error @below {{[TP0303] 'step.sort_parts' op expects values of the source's element type and i32 indices}}
   step.sort_parts %x parts 3 keep 2 into %0, %1 : memref<4x6xf32> into memref<4x4xf16>, memref<4x4xi32>
 }
 
@@ -387,7 +387,7 @@ step.program @more_than_a_part inputs [#step.input<"x", input, tensor<4x6xf32>>]
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.sort_parts' op keeps at least 1 and at most all of a part, with a column of the results for each}}
+  // expected-error @below {{[TP0304] 'step.sort_parts' op expects `kept` from 1 to `part`, and results with a column for each element that is kept}}
   step.sort_parts %x parts 3 keep 4 into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -397,7 +397,7 @@ step.program @nothing_of_parts inputs [#step.input<"x", input, tensor<4x6xf32>>]
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x1xf32>
   %1 = step.alloc : memref<4x1xi32>
-  // expected-error @below {{[TP0304] 'step.sort_parts' op keeps at least 1 and at most all of a part, with a column of the results for each}}
+  // expected-error @below {{[TP0304] 'step.sort_parts' op expects `kept` from 1 to `part`, and results with a column for each element that is kept}}
   step.sort_parts %x parts 3 keep 0 into %0, %1 : memref<4x6xf32> into memref<4x1xf32>, memref<4x1xi32>
 }
 
@@ -407,7 +407,7 @@ step.program @columns_of_parts inputs [#step.input<"x", input, tensor<4x6xf32>>]
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.sort_parts' op keeps at least 1 and at most all of a part, with a column of the results for each}}
+  // expected-error @below {{[TP0304] 'step.sort_parts' op expects `kept` from 1 to `part`, and results with a column for each element that is kept}}
   step.sort_parts %x parts 4 keep 3 into %0, %1 : memref<4x6xf32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -417,7 +417,7 @@ step.program @merge inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inpu
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x5xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0303] 'step.merge' op is of rows and their places, into as many rows}}
+  // expected-error @below {{[TP0303] 'step.merge' op expects elements and places of one shape [rows, columns], and values and indices of one shape with as many rows}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x5xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -427,7 +427,7 @@ step.program @places_of_runs inputs [#step.input<"x", input, tensor<4x6xf32>>, #
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi64>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0303] 'step.merge' op gives values of the elements' type, for places and indices of i32}}
+  // expected-error @below {{[TP0303] 'step.merge' op expects values of the elements' type, and places and indices of i32}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi64> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -437,7 +437,7 @@ step.program @no_run inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inp
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
   step.merge %x, %p runs 0 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -447,7 +447,7 @@ step.program @one_way inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.in
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
   step.merge %x, %p runs 6 ways 1 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -457,7 +457,7 @@ step.program @lost inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x5xf32>
   %1 = step.alloc : memref<4x5xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
   step.merge %x, %p runs 2 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x5xf32>, memref<4x5xi32>
 }
 
@@ -467,7 +467,7 @@ step.program @found inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inpu
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op merges 2 or more runs of at least 1, into rows of their length, or shorter ones of one run}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x7xf32>, memref<4x7xi32>
 }
 
@@ -475,7 +475,7 @@ step.program @found inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inpu
 
 step.program @combine inputs [#step.input<"x", input, tensor<4xf32>>, #step.input<"n", input, tensor<4xi32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %n: memref<4xi32>):
-  // expected-error @below {{[TP0303] 'step.combine' op is of dense buffers of one type}}
+  // expected-error @below {{[TP0303] 'step.combine' op expects at least one source, and dense buffers of one type}}
   step.combine sum %x, %n into %x : memref<4xf32>, memref<4xi32> into memref<4xf32>
 }
 
@@ -492,7 +492,7 @@ step.program @product inputs [#step.input<"x", input, tensor<4xf32>>] outputs []
 step.program @random inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] {
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.view %x : memref<4x6xf32> as memref<6x4xf32, strided<[1, 6]>>
-  // expected-error @below {{[TP0303] 'step.random' op fills rows of stride 1, not 'memref<6x4xf32, strided<[1, 6]>>'}}
+  // expected-error @below {{[TP0303] 'step.random' op expects a destination [rows, columns] with stride 1 along the columns, got 'memref<6x4xf32, strided<[1, 6]>>'}}
   step.random seed 1 scale 1.0 first 0 stride 6 into %0 : memref<6x4xf32, strided<[1, 6]>>
 }
 
@@ -524,7 +524,7 @@ step.program @silu inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step
 
 step.program @fits inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x8x4xf32>>] {
 ^bb0(%a: memref<1x1x1x8x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x8x4xf32>):
-  // expected-error @below {{[TP0303] 'step.skinny_matmul' op is of m x k, k x n and m x n matrices}}
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op expects matrices of sizes m x k, k x n and m x n}}
   step.skinny_matmul %a, %a into %y : memref<1x1x1x8x4xf32>, memref<1x1x1x8x4xf32> into memref<1x1x1x8x4xf32>
 }
 
@@ -533,7 +533,7 @@ step.program @fits inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step
 step.program @other inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
   %c = step.alloc : memref<1x1x1x4x4xf32>
-  // expected-error @below {{[TP0305] 'step.choose' op expects both ways to write the same buffers}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects both branches to write the same buffers}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {
@@ -545,7 +545,7 @@ step.program @other inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #ste
 
 step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op expects steps in both ways: kernels, matrix products, copies and fills, or a choice at the end}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects in both branches only kernels, matrix products, copies and fills, at least one, and possibly a choice at the end}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {
@@ -556,7 +556,7 @@ step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #s
 
 step.program @loop inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op expects steps in both ways: kernels, matrix products, copies and fills, or a choice at the end}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects in both branches only kernels, matrix products, copies and fills, at least one, and possibly a choice at the end}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {

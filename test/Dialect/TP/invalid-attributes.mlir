@@ -52,7 +52,7 @@ func.func @donated(%x: tensor<4xf32>) -> (tensor<4xf32> {tp.donated = 0 : i64}) 
 // -----
 
 spmd.mesh @mesh <["x"=2]>
-// expected-error @below {{[TP0306] `spmd.shardings` belongs to operations; arguments and results carry `spmd.sharding`}}
+// expected-error @below {{[TP0306] `spmd.shardings` is only for operations; write `spmd.sharding` on an argument or a result}}
 func.func @shardings(%x: tensor<4xf32> {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}]>]}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
@@ -97,7 +97,7 @@ func.func @op(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // What an attribute is says its declaration.
-// expected-error @below {{[TP0304] `tp.plan` is a #tp.plan<..>}}
+// expected-error @below {{[TP0304] `tp.plan` must be a #tp.plan<..>}}
 module attributes {tp.plan = "h100"} {}
 
 // -----
@@ -107,7 +107,7 @@ module attributes {tp.programs = {half = 1 : i32}} {}
 
 // -----
 
-// expected-error @below {{[TP0304] `tp.explanations` is an array of #tp.explanation<..>}}
+// expected-error @below {{[TP0304] `tp.explanations` must be an array of #tp.explanation<..>}}
 func.func @explained(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.explanations = ["x"]} {
   return %x : tensor<4xf32>
 }
@@ -197,7 +197,7 @@ func.func @gradient_by_number(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // A stack has a dimension for its micro-batches.
-// expected-error @below {{[TP0304] argument #0: `tp.micro_batches` is a unit on a tensor of at least one dimension}}
+// expected-error @below {{[TP0304] argument #0: `tp.micro_batches` is a unit attribute on a tensor of at least one dimension}}
 func.func @micro_batches(%x: tensor<f32> {tp.micro_batches}) {
   return
 }

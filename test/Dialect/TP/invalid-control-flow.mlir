@@ -6,7 +6,7 @@
 
 // tp.for 1: less than never
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0304] 'tp.for' op count is at least 0}}
+  // expected-error @below {{[TP0304] 'tp.for' op expects a count of at least 0}}
   %r = tp.for -1 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<4xf32>):
     tp.yield %h : tensor<4xf32>
@@ -18,7 +18,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 2: no counter
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0305] 'tp.for' op body takes ('tensor<i32>') and the types of the initial values}}
+  // expected-error @below {{[TP0305] 'tp.for' op expects a body with the arguments ('tensor<i32>') and the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%h: tensor<4xf32>):
     tp.yield %h : tensor<4xf32>
@@ -30,7 +30,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 2: a counter of i64
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0305] 'tp.for' op body takes ('tensor<i32>') and the types of the initial values}}
+  // expected-error @below {{[TP0305] 'tp.for' op expects a body with the arguments ('tensor<i32>') and the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%i: tensor<i64>, %h: tensor<4xf32>):
     tp.yield %h : tensor<4xf32>
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 2: another type
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0305] 'tp.for' op body takes ('tensor<i32>') and the types of the initial values}}
+  // expected-error @below {{[TP0305] 'tp.for' op expects a body with the arguments ('tensor<i32>') and the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<5xf32>):
     tp.yield %x : tensor<4xf32>
@@ -54,7 +54,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 3: another result
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.for' op results have the types of the initial values}}
+  // expected-error @below {{[TP0303] 'tp.for' op expects results of the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<4xf32>):
     tp.yield %h : tensor<4xf32>
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{[TP0305] 'tp.for' op body must yield ('tensor<4xf32>')}}
   %r = tp.for 2 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<4xf32>):
-    // expected-note @below {{it yields ('tensor<i32>')}}
+    // expected-note @below {{but it yields ('tensor<i32>')}}
     tp.yield %i : tensor<i32>
   } : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -102,7 +102,7 @@ func.func @f() {
 
 // tp.while 1: a condition on nothing
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0305] 'tp.while' op both regions take the types of the initial values}}
+  // expected-error @below {{[TP0305] 'tp.while' op expects both regions to have arguments of the types of the initial values}}
   %r = tp.while (%x) cond {
     %t = tp.constant dense<true> : tensor<i1>
     tp.yield %t : tensor<i1>
@@ -120,7 +120,7 @@ func.func @f(%x: tensor<4xf32>) {
   // expected-error @below {{[TP0305] 'tp.while' op cond must yield ('tensor<i1>')}}
   %r = tp.while (%x) cond {
   ^bb0(%h: tensor<4xf32>):
-    // expected-note @below {{it yields ('tensor<4xf32>')}}
+    // expected-note @below {{but it yields ('tensor<4xf32>')}}
     tp.yield %h : tensor<4xf32>
   } do {
   ^bb0(%h: tensor<4xf32>):
@@ -152,7 +152,7 @@ func.func @f(%x: tensor<4xf32>, %t: tensor<i1>) {
     tp.yield %t : tensor<i1>
   } do {
   ^bb0(%h: tensor<4xf32>):
-    // expected-note @below {{it yields ('tensor<i1>')}}
+    // expected-note @below {{but it yields ('tensor<i1>')}}
     tp.yield %t : tensor<i1>
   } : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -162,7 +162,7 @@ func.func @f(%x: tensor<4xf32>, %t: tensor<i1>) {
 
 // tp.while 3: another result
 func.func @f(%x: tensor<4xf32>, %t: tensor<i1>) {
-  // expected-error @below {{[TP0303] 'tp.while' op results have the types of the initial values}}
+  // expected-error @below {{[TP0303] 'tp.while' op expects results of the types of the initial values}}
   %r = tp.while (%x) cond {
   ^bb0(%h: tensor<4xf32>):
     tp.yield %t : tensor<i1>
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<4xf32>, %t: tensor<i1>) {
 
 // tp.case 1: a vector of numbers
 func.func @f(%p: tensor<4xi32>) {
-  // expected-error @below {{[TP0303] 'tp.case' op index is a scalar, not 'tensor<4xi32>'}}
+  // expected-error @below {{[TP0303] 'tp.case' op expects a scalar index, got 'tensor<4xi32>'}}
   tp.case %p {
     tp.yield
   } : (tensor<4xi32>) -> ()
@@ -199,7 +199,7 @@ func.func @f(%p: tensor<f32>) {
 
 // tp.case 2: no branch
 func.func @f(%p: tensor<i32>) {
-  // expected-error @below {{[TP0305] 'tp.case' op needs at least one branch}}
+  // expected-error @below {{[TP0305] 'tp.case' op expects at least one branch}}
   "tp.case"(%p) : (tensor<i32>) -> ()
   return
 }
@@ -208,7 +208,7 @@ func.func @f(%p: tensor<i32>) {
 
 // tp.case 3: a branch with an argument
 func.func @f(%p: tensor<i32>) {
-  // expected-error @below {{[TP0305] 'tp.case' op branches have no arguments}}
+  // expected-error @below {{[TP0305] 'tp.case' op expects branches without arguments}}
   tp.case %p {
   ^bb0(%i: tensor<i32>):
     tp.yield
@@ -224,7 +224,7 @@ func.func @f(%p: tensor<i32>, %x: tensor<4xf32>) {
   %r = tp.case %p {
     tp.yield %x : tensor<4xf32>
   }, {
-    // expected-note @below {{it yields ('tensor<i32>')}}
+    // expected-note @below {{but it yields ('tensor<i32>')}}
     tp.yield %p : tensor<i32>
   } : (tensor<i32>) -> tensor<4xf32>
   return

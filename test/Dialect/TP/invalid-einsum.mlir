@@ -42,7 +42,7 @@ func.func @f(%m: tensor<4294967296x4294967296xf32>) {
 
 // tp.einsum 1: no arrow
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj": names two operands and one result}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj": expects an equation with two operands and one result, as in "ik,kj->ij"}}
   %0 = tp.einsum "ik,kj" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 1: one operand
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik->i": names two operands and one result}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik->i": expects an equation with two operands and one result, as in "ik,kj->ij"}}
   %0 = tp.einsum "ik->i" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4xf32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 1: a comma behind the arrow
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik->k,j": names two operands and one result}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik->k,j": expects an equation with two operands and one result, as in "ik,kj->ij"}}
   %0 = tp.einsum "ik->k,j" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 1: too few letters
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op equation "i,ij->ij": operand #0 has 1 dimensions in the equation and 2 in its type}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "i,ij->ij": operand #0 has 1 dimensions in the equation, but 2 in its type}}
   %0 = tp.einsum "i,ij->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 2: two sizes
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ki,kj->ij": 'k' is 4 and, in dimension 0 of operand #1, 8}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ki,kj->ij": letter 'k' has size 4, but dimension 0 of operand #1 has size 8}}
   %0 = tp.einsum "ki,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -96,7 +96,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 2: another size in the result
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj->ij": 'i' is 4 and, in dimension 0 of result #0, 5}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj->ij": letter 'i' has size 4, but dimension 0 of result #0 has size 5}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<5x16xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<4x4xf32>) {
 
 // tp.einsum 3: a letter from nowhere
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj->ijb": result letter 'b' is in no operand: broadcast first}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op equation "ik,kj->ijb": result letter 'b' does not appear in an operand; broadcast an operand first}}
   %0 = tp.einsum "ik,kj->ijb" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16x2xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 4: two element types
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op operands have element types 'f32' and 'bf16': convert one}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op operands have element types 'f32' and 'bf16', which differ; convert one of them}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xbf16>) -> tensor<4x16xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 2: no equation
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik->ij": names two operands}}
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik->ij": expects an equation with two operands and one result, as in "ik,kj->ij"}}
   %0 = tp.gather_einsum %x, %w by ["ik->ij"] sides [0] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 3: no such dimension
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.gather_einsum' op dim 2 is no dimension of 2}}
+  // expected-error @below {{[TP0304] 'tp.gather_einsum' op dim 2 is out of range for an input of rank 2}}
   %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 2 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%m: tensor<4x4xi1>) {
 
 // tp.einsum_scatter 1: no equation
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op equation "ik->ij": names two operands}}
+  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op equation "ik->ij": expects an equation with two operands and one result, as in "ik,kj->ij"}}
   %0 = tp.einsum_scatter "ik->ij" %x, %w dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -240,7 +240,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.einsum_scatter 2: no such dimension
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.einsum_scatter' op dim 2 is no dimension of 'tensor<4x8xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.einsum_scatter' op dim 2 is out of range for the result 'tensor<4x8xf32>'}}
   %0 = tp.einsum_scatter "ik,kj->ij" %x, %w dim 2 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.reduce 1: a dimension that is not there
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.reduce' op dims are distinct dimensions of the input in ascending order, not [2]}}
+  // expected-error @below {{[TP0304] 'tp.reduce' op expects dims to be distinct dimensions of the input in ascending order, got [2]}}
   %0 = tp.reduce sum %x dims = [2] : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 1: one dimension twice
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.reduce' op dims are distinct dimensions of the input in ascending order, not [1, 1]}}
+  // expected-error @below {{[TP0304] 'tp.reduce' op expects dims to be distinct dimensions of the input in ascending order, got [1, 1]}}
   %0 = tp.reduce sum %x dims = [1, 1] : tensor<4x8xf32> -> tensor<4xf32>
   return
 }
@@ -285,7 +285,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 1: a negative dimension
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.reduce' op dims are distinct dimensions of the input in ascending order, not [-1]}}
+  // expected-error @below {{[TP0304] 'tp.reduce' op expects dims to be distinct dimensions of the input in ascending order, got [-1]}}
   %0 = tp.reduce sum %x dims = [-1] : tensor<4x8xf32> -> tensor<4xf32>
   return
 }
@@ -294,7 +294,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 2: another shape
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input without dims}}
+  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input's type without dims}}
   %0 = tp.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4x1xf32>
   return
 }
@@ -303,7 +303,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 2: another element type
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input without dims}}
+  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input's type without dims}}
   %0 = tp.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4xf64>
   return
 }
@@ -312,7 +312,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.cumulative 1: a dimension that is not there
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.cumulative' op dim 2 is no dimension of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.cumulative' op dim 2 is out of range for a tensor of rank 2}}
   %0 = tp.cumulative sum %x dim = 2 : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -321,7 +321,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.cumulative 2: another result
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.cumulative' op has a result like its input, not 'tensor<4x15xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.cumulative' op expects a result of the input's type, got 'tensor<4x15xf32>'}}
   %0 = tp.cumulative sum %x dim = 0 : tensor<4x16xf32> -> tensor<4x15xf32>
   return
 }

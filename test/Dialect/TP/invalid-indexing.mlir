@@ -6,7 +6,7 @@
 
 // tp.gather 1: a dimension that is not there
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{[TP0304] 'tp.gather' op axis 2 is no dimension of the input}}
+  // expected-error @below {{[TP0304] 'tp.gather' op axis 2 is out of range for the input}}
   %0 = tp.gather %x, %i axis = 2 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<4x8x32xf32>
   return
 }
@@ -15,7 +15,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
 
 // tp.gather 2: more than the axis
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.gather' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.gather %x, %i axis = 0 batch = 1 : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<8x32xf32>
   return
 }
@@ -24,7 +24,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>) {
 
 // tp.gather 2: more than the indices have
 func.func @f(%x: tensor<4x512xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.gather' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.gather %x, %i axis = 1 batch = 1 : (tensor<4x512xf32>, tensor<i32>) -> tensor<4xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f(%x: tensor<4x512xf32>, %i: tensor<i32>) {
 
 // tp.gather 2: two sizes
 func.func @f(%x: tensor<5x512xf32>, %i: tensor<4x8xi32>) {
-  // expected-error @below {{[TP0303] 'tp.gather' op the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.gather' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.gather %x, %i axis = 1 batch = 1 : (tensor<5x512xf32>, tensor<4x8xi32>) -> tensor<4x8xf32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.scatter 1: a dimension that is not there
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>) {
-  // expected-error @below {{[TP0304] 'tp.scatter' op axis -1 is no dimension of the input}}
+  // expected-error @below {{[TP0304] 'tp.scatter' op axis -1 is out of range for the input}}
   %0 = tp.scatter set %x, %i, %u axis = -1 batch = 0 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x8x32xf32>) -> tensor<512x32xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>
 
 // tp.scatter 2: more than the axis
 func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>) {
-  // expected-error @below {{[TP0303] 'tp.scatter' op the first 1 dimensions of input and indices must agree, before axis}}
+  // expected-error @below {{[TP0303] 'tp.scatter' op expects the first 1 dimensions of input and indices to have equal sizes, and axis to come after them}}
   %0 = tp.scatter set %x, %i, %u axis = 0 batch = 1 : (tensor<512x32xf32>, tensor<4x8xi32>, tensor<4x8x32xf32>) -> tensor<512x32xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%x: tensor<512x32xf32>, %i: tensor<4x8xi32>, %u: tensor<4x8x32xf32>
 
 // tp.dynamic_slice 1: too few starts
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dynamic_slice' op has one start per dimension}}
+  // expected-error @below {{[TP0304] 'tp.dynamic_slice' op expects one start per dimension}}
   %0 = tp.dynamic_slice %x [%p] : (tensor<64x16xf32>, tensor<i32>) -> tensor<1x16xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_slice 1: starts that are no scalars
 func.func @f(%x: tensor<64xf32>, %p: tensor<1xi32>) {
-  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op starts are scalars, not 'tensor<1xi32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op expects scalar starts, got 'tensor<1xi32>'}}
   %0 = tp.dynamic_slice %x [%p] : (tensor<64xf32>, tensor<1xi32>) -> tensor<1xf32>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_update_slice 1: too few starts
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dynamic_update_slice' op has one start per dimension}}
+  // expected-error @below {{[TP0304] 'tp.dynamic_update_slice' op expects one start per dimension}}
   %0 = tp.dynamic_update_slice %x, %x [%p] : (tensor<64x16xf32>, tensor<64x16xf32>, tensor<i32>) -> tensor<64x16xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.sort 1: a dimension that is not there
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0304] 'tp.sort' op sorts along dimension 1 of a tensor of rank 1}}
+  // expected-error @below {{[TP0304] 'tp.sort' op cannot sort along dimension 1 of a tensor of rank 1}}
   %v, %i = tp.sort %x dim = 1 : tensor<4xf32> -> tensor<4xf32>, tensor<4xi32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sort 2: values of another type
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.sort' op gives values of the input's type and i32 indices of its shape}}
+  // expected-error @below {{[TP0303] 'tp.sort' op expects values of the input's type, and i32 indices of its shape}}
   %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf64>, tensor<4xi32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sort 2: indices of another type
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.sort' op gives values of the input's type and i32 indices of its shape}}
+  // expected-error @below {{[TP0303] 'tp.sort' op expects values of the input's type, and i32 indices of its shape}}
   %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf32>, tensor<4xi64>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sort 2: indices of another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.sort' op gives values of the input's type and i32 indices of its shape}}
+  // expected-error @below {{[TP0303] 'tp.sort' op expects values of the input's type, and i32 indices of its shape}}
   %v, %i = tp.sort %x dim = 0 : tensor<4xf32> -> tensor<4xf32>, tensor<5xi32>
   return
 }
@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.top_k 1: a scalar
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.top_k' op needs at least one dimension}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op expects an input of at least one dimension}}
   %v, %i = tp.top_k %x : tensor<f32> -> tensor<f32>, tensor<i32>
   return
 }
@@ -222,7 +222,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.top_k 2: more than there are
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 4}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op expects values of the input's element type and i32 indices, with the input's shape and a last dimension of at most 4}}
   %v, %i = tp.top_k %x : tensor<4xf32> -> tensor<5xf32>, tensor<5xi32>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.top_k 2: values and indices differ
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 4}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op expects values of the input's element type and i32 indices, with the input's shape and a last dimension of at most 4}}
   %v, %i = tp.top_k %x : tensor<4xf32> -> tensor<2xf32>, tensor<3xi32>
   return
 }
@@ -240,7 +240,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.top_k 2: other rows
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 8}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op expects values of the input's element type and i32 indices, with the input's shape and a last dimension of at most 8}}
   %v, %i = tp.top_k %x : tensor<4x8xf32> -> tensor<5x2xf32>, tensor<5x2xi32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.top_k 2: of another rank
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.top_k' op gives the input's type and i32 with a last dimension of at most 8}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op expects values of the input's element type and i32 indices, with the input's shape and a last dimension of at most 8}}
   %v, %i = tp.top_k %x : tensor<4x8xf32> -> tensor<f32>, tensor<i32>
   return
 }

@@ -5,7 +5,7 @@
 
 // RUN: tp-opt %s --allow-unregistered-dialect --split-input-file --verify-diagnostics
 
-// expected-error @below {{[TP0304] #tp.plan expects names that are not empty}}
+// expected-error @below {{[TP0304] #tp.plan expects machine and target names that are not empty}}
 "test.record"() {record = #tp.plan<machine = "">} : () -> ()
 
 // -----
@@ -15,7 +15,7 @@
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.plan expects a target beside fp8}}
+// expected-error @below {{[TP0304] #tp.plan expects a target if fp8 is set}}
 "test.record"() {record = #tp.plan<fp8 = true>} : () -> ()
 
 // -----
@@ -25,7 +25,7 @@
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.digests expects values that ascend}}
+// expected-error @below {{[TP0304] #tp.digests expects values in ascending order}}
 "test.record"() {record = #tp.digests<values = [7, -5]>} : () -> ()
 
 // -----
@@ -35,27 +35,27 @@
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.reason expects axes of what is contracted}}
+// expected-error @below {{[TP0304] #tp.reason expects axes, because its kind is contracted}}
 "test.record"() {record = #tp.reason<kind = contracted, user = "tp.add">} : () -> ()
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.reason expects no axes of what is moved}}
+// expected-error @below {{[TP0304] #tp.reason expects no axes, because its kind is moved}}
 "test.record"() {record = #tp.reason<kind = moved, user = "tp.add", axes = <{"x"}>>} : () -> ()
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.reason expects both of `from` and `to`, or none}}
+// expected-error @below {{[TP0304] #tp.reason expects both `from` and `to`, or neither}}
 "test.record"() {record = #tp.reason<kind = moved, user = "tp.add", from = <@mesh, [{"x"}]>>} : () -> ()
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.why expects a reason}}
+// expected-error @below {{[TP0304] #tp.why expects at least one reason}}
 "test.record"() {record = #tp.why<reasons = []>} : () -> ()
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.why expects each reason once}}
+// expected-error @below {{[TP0304] #tp.why expects each reason only once}}
 "test.record"() {record = #tp.why<reasons = [<kind = moved, user = "f">, <kind = moved, user = "f">]>} : () -> ()
 
 // -----
@@ -95,6 +95,6 @@
 
 // -----
 
-// expected-error @+2 {{[TP0307] 'Closd' is none of the words for this}}
+// expected-error @+2 {{[TP0307] 'Closd' is not a value that this attribute can have; see the reference of the tp dialect}}
 // expected-error @below {{failed to parse TP_LossAttr parameter 'rule'}}
 "test.record"() {record = #tp.loss<axis = <"x">, dim = 0, rule = Closd>} : () -> ()

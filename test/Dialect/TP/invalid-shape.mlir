@@ -6,7 +6,7 @@
 
 // tp.constant 1: another shape
 func.func @f() {
-  // expected-error @below {{[TP0303] 'tp.constant' op value is 'tensor<4xf32>', result is 'tensor<5xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.constant' op expects the value to have the result's type, got 'tensor<4xf32>' for 'tensor<5xf32>'}}
   %0 = tp.constant dense<1.0> : tensor<4xf32> as tensor<5xf32>
   return
 }
@@ -15,7 +15,7 @@ func.func @f() {
 
 // tp.constant 1: another element type
 func.func @f() {
-  // expected-error @below {{[TP0303] 'tp.constant' op value is 'tensor<4xf32>', result is 'tensor<4xf64>'}}
+  // expected-error @below {{[TP0303] 'tp.constant' op expects the value to have the result's type, got 'tensor<4xf32>' for 'tensor<4xf64>'}}
   %0 = tp.constant dense<1.0> : tensor<4xf32> as tensor<4xf64>
   return
 }
@@ -24,7 +24,7 @@ func.func @f() {
 
 // tp.constant 1: not a tensor
 func.func @f() {
-  // expected-error @below {{[TP0303] 'tp.constant' op value is 'vector<4xf32>', result is 'tensor<4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.constant' op expects the value to have the result's type, got 'vector<4xf32>' for 'tensor<4xf32>'}}
   %0 = tp.constant dense<1.0> : vector<4xf32> as tensor<4xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f() {
 
 // tp.iota 1: a dimension that is not there
 func.func @f() {
-  // expected-error @below {{[TP0304] 'tp.iota' op counts along dimension 2 of a tensor of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.iota' op cannot count along dimension 2 of a tensor of rank 2}}
   %0 = tp.iota dim = 2 : tensor<4x16xi32>
   return
 }
@@ -42,7 +42,7 @@ func.func @f() {
 
 // tp.iota 1: a scalar has none
 func.func @f() {
-  // expected-error @below {{[TP0304] 'tp.iota' op counts along dimension 0 of a tensor of rank 0}}
+  // expected-error @below {{[TP0304] 'tp.iota' op cannot count along dimension 0 of a tensor of rank 0}}
   %0 = tp.iota dim = 0 : tensor<i32>
   return
 }
@@ -51,7 +51,7 @@ func.func @f() {
 
 // tp.iota 1: a negative dimension
 func.func @f() {
-  // expected-error @below {{[TP0304] 'tp.iota' op counts along dimension}}
+  // expected-error @below {{[TP0304] 'tp.iota' op cannot count along dimension}}
   %0 = tp.iota dim = -1 : tensor<4xi32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f() {
 
 // tp.broadcast 1: too few entries
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.broadcast' op dims has 1 entries, the input 2 dimensions}}
+  // expected-error @below {{[TP0304] 'tp.broadcast' op dims has 1 entries, but the input has 2 dimensions}}
   %0 = tp.broadcast %x dims = [1] : tensor<4x16xf32> -> tensor<2x4x16xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.broadcast 1: not ascending
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.broadcast' op dims are ascending dimensions of the result, not [1, 0]}}
+  // expected-error @below {{[TP0304] 'tp.broadcast' op expects dims to be dimensions of the result in ascending order, got [1, 0]}}
   %0 = tp.broadcast %x dims = [1, 0] : tensor<4x16xf32> -> tensor<16x4xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.broadcast 1: past the result
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.broadcast' op dims are ascending dimensions of the result, not [0, 2]}}
+  // expected-error @below {{[TP0304] 'tp.broadcast' op expects dims to be dimensions of the result in ascending order, got [0, 2]}}
   %0 = tp.broadcast %x dims = [0, 2] : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.broadcast 2: a size that changes
 func.func @f(%b: tensor<1xf32>) {
-  // expected-error @below {{[TP0303] 'tp.broadcast' op input dimension 0 of size 1 becomes result dimension 0 of size 4}}
+  // expected-error @below {{[TP0303] 'tp.broadcast' op input dimension 0 of size 1 cannot become result dimension 0 of size 4}}
   %0 = tp.broadcast %b dims = [0] : tensor<1xf32> -> tensor<4xf32>
   return
 }
@@ -96,7 +96,7 @@ func.func @f(%b: tensor<1xf32>) {
 
 // tp.broadcast 3: another element type
 func.func @f(%b: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.broadcast' op turns 'f32' into 'f64': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.broadcast' op turns 'f32' into 'f64', but the op does not change the element type; write tp.convert}}
   %0 = tp.broadcast %b dims = [] : tensor<f32> -> tensor<4xf64>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%b: tensor<f32>) {
 
 // tp.transpose 1: too few entries
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.transpose' op permutation names every dimension of the input once}}
+  // expected-error @below {{[TP0304] 'tp.transpose' op expects the permutation to name every dimension of the input once}}
   %0 = tp.transpose %x [0] : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 1: a dimension twice
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.transpose' op permutation names every dimension of the input once}}
+  // expected-error @below {{[TP0304] 'tp.transpose' op expects the permutation to name every dimension of the input once}}
   %0 = tp.transpose %x [0, 0] : tensor<4x16xf32> -> tensor<4x4xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 1: a dimension that is not there
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.transpose' op permutation names every dimension of the input once}}
+  // expected-error @below {{[TP0304] 'tp.transpose' op expects the permutation to name every dimension of the input once}}
   %0 = tp.transpose %x [0, 2] : tensor<4x16xf32> -> tensor<4x16xf32>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 2: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.transpose' op turns 'f32' into 'f64': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.transpose' op turns 'f32' into 'f64', but the op does not change the element type; write tp.convert}}
   %0 = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<16x4xf64>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.reshape 1: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.reshape' op turns 'f32' into 'i32': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.reshape' op turns 'f32' into 'i32', but the op does not change the element type; write tp.convert}}
   %0 = tp.reshape %x : tensor<4x16xf32> -> tensor<64xi32>
   return
 }
@@ -168,7 +168,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: too few entries
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op has one start and one stride per dimension}}
+  // expected-error @below {{[TP0304] 'tp.slice' op expects one start and one stride per dimension}}
   %0 = tp.slice %x starts = [0] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: a result of another rank
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op has one start and one stride per dimension}}
+  // expected-error @below {{[TP0304] 'tp.slice' op expects one start and one stride per dimension}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<8xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: a negative start
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op starts are at least 0 and strides at least 1}}
+  // expected-error @below {{[TP0304] 'tp.slice' op expects starts of at least 0 and strides of at least 1}}
   %0 = tp.slice %x starts = [0, -1] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 1: no stride
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op starts are at least 0 and strides at least 1}}
+  // expected-error @below {{[TP0304] 'tp.slice' op expects starts of at least 0 and strides of at least 1}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 0] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -222,7 +222,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 3: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.slice' op turns 'f32' into 'f64': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.slice' op turns 'f32' into 'f64', but the op does not change the element type; write tp.convert}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf64>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.concat 1: no input
 func.func @f() {
-  // expected-error @below {{[TP0303] 'tp.concat' op needs at least one input}}
+  // expected-error @below {{[TP0303] 'tp.concat' op expects at least one input}}
   %0 = tp.concat dim = 0 : () -> tensor<4xf32>
   return
 }
@@ -240,7 +240,7 @@ func.func @f() {
 
 // tp.concat 1: two ranks
 func.func @f(%x: tensor<4x16xf32>, %b: tensor<16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op inputs and result have one rank}}
+  // expected-error @below {{[TP0303] 'tp.concat' op expects inputs and result of one rank}}
   %0 = tp.concat %x, %b dim = 0 : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<5x16xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<4x16xf32>, %b: tensor<16xf32>) {
 
 // tp.concat 1: two element types
 func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x16xf64>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op turns 'f64' into 'f32': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.concat' op turns 'f64' into 'f32', but the op does not change the element type; write tp.convert}}
   %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x16xf64>) -> tensor<8x16xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x16xf64>) {
 
 // tp.concat 2: a dimension that is not there
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.concat' op dim 2 is no dimension of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.concat' op dim 2 is out of range for a tensor of rank 2}}
   %0 = tp.concat %x, %x dim = 2 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.concat 2: the other dimensions differ
 func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x15xf32>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op inputs agree with the result in all dimensions but dim}}
+  // expected-error @below {{[TP0303] 'tp.concat' op expects inputs that agree with the result in all dimensions but dim}}
   %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x15xf32>) -> tensor<8x16xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x15xf32>) {
 
 // tp.concat 3: too long
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op the inputs make 8 along dim, the result has 9}}
+  // expected-error @below {{[TP0303] 'tp.concat' op the inputs have 8 elements along dim together, but the result has 9}}
   %0 = tp.concat %x, %x dim = 0 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<9x16xf32>
   return
 }
@@ -285,7 +285,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 1: no start
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op has at least one input, and a start and a size of at least 1 for each}}
+  // expected-error @below {{[TP0304] 'tp.splice' op expects at least one input, and for each input a start and a size of at least 1}}
   %0 = tp.splice %x dim = 0 starts = [] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -294,7 +294,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 1: an empty piece
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op has at least one input, and a start and a size of at least 1 for each}}
+  // expected-error @below {{[TP0304] 'tp.splice' op expects at least one input, and for each input a start and a size of at least 1}}
   %0 = tp.splice %x, %x dim = 0 starts = [0, 0] sizes = [4, 0] : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -303,7 +303,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 1: a stride of nothing
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op has a stride other than 0 for each input, or none at all}}
+  // expected-error @below {{[TP0304] 'tp.splice' op expects a stride other than 0 for each input, or no strides at all}}
   %0 = tp.splice %x dim = 0 starts = [0] sizes = [4] strides = [0] : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -312,7 +312,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 2: no such dimension
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op dim 2 is no dimension of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.splice' op dim 2 is out of range for a tensor of rank 2}}
   %0 = tp.splice %x dim = 2 starts = [0] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -321,7 +321,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 2: other dimensions differ
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.splice' op inputs are scalars or agree with the result in all dimensions but dim, not 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.splice' op expects inputs that are scalars or agree with the result in all dimensions but dim, got 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [0] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x15xf32>
   return
 }
@@ -366,7 +366,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.splice 4: too long, even where lengths overflow
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op the pieces are not as long as the result, 3}}
+  // expected-error @below {{[TP0304] 'tp.splice' op the sizes of the pieces do not add up to that of the result along dim, 3}}
   %0 = tp.splice %x, %x dim = 0 starts = [0, 0] sizes = [9223372036854775807, 5] : (tensor<f32>, tensor<f32>) -> tensor<3x16xf32>
   return
 }
@@ -375,7 +375,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.dilate 1: a dimension that is none
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dilate' op dim 2 is no dimension of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.dilate' op dim 2 is out of range for a tensor of rank 2}}
   %0 = tp.dilate %x, %s dim = 2 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -384,7 +384,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 2: elements nowhere
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dilate' op has a spacing from 1 to 2^31 - 1 and a low of at most as much, not 0 and 0}}
+  // expected-error @below {{[TP0304] 'tp.dilate' op expects a spacing from 1 to 2^31 - 1 and a low from -(2^31 - 1) to 2^31 - 1, got 0 and 0}}
   %0 = tp.dilate %x, %s dim = 1 low = 0 spacing = 0 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -393,7 +393,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 2: too far away
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dilate' op has a spacing from 1 to 2^31 - 1 and a low of at most as much, not 1 and -2147483648}}
+  // expected-error @below {{[TP0304] 'tp.dilate' op expects a spacing from 1 to 2^31 - 1 and a low from -(2^31 - 1) to 2^31 - 1, got 1 and -2147483648}}
   %0 = tp.dilate %x, %s dim = 1 low = -2147483648 spacing = 1 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -402,7 +402,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 3: other dimensions differ
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.dilate' op has the dimensions of 'tensor<4x6xf32>' but for dim, not 'tensor<5x18xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dilate' op expects a result that differs from 'tensor<4x6xf32>' only in dim, got 'tensor<5x18xf32>'}}
   %0 = tp.dilate %x, %s dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<5x18xf32>
   return
 }
@@ -411,7 +411,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 4: a fill of several elements
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.dilate' op fills with a scalar, not 'tensor<1xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dilate' op expects a scalar fill, got 'tensor<1xf32>'}}
   %0 = tp.dilate %x, %v dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<1xf32>) -> tensor<4x18xf32>
   return
 }
@@ -420,7 +420,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 4: a fill of another type
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.dilate' op has one element type, not 'tensor<i32>' and 'tensor<4x18xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dilate' op expects one element type, got 'tensor<i32>' and 'tensor<4x18xf32>'}}
   %0 = tp.dilate %x, %i dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<i32>) -> tensor<4x18xf32>
   return
 }
@@ -429,7 +429,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 5: nothing is left
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dilate' op has no element of 'tensor<4x6xf32>' in the result; write tp.broadcast of the fill}}
+  // expected-error @below {{[TP0304] 'tp.dilate' op the result contains no element of 'tensor<4x6xf32>'; write tp.broadcast of the fill instead}}
   %0 = tp.dilate %x, %s dim = 1 low = 18 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -438,7 +438,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.window 1: no dimension
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [] low = [] strides = [] dilations = [] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
   return
 }
@@ -447,7 +447,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 1: dimensions in no order
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [1, 0] low = [0, 0] strides = [1, 1] dilations = [1, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x3x16x3xf32>
   return
 }
@@ -456,7 +456,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 1: a stride of nothing
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [0] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16x3xf32>
   return
 }
@@ -465,7 +465,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 1: one dilation for two dimensions
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op has ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [0, 1] low = [0, 0] strides = [1, 1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x3x16x3xf32>
   return
 }
@@ -474,7 +474,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 2: no elements of windows
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op has for each of dims one dimension of windows and one of their elements, none of them empty, and the other dimensions of 'tensor<4x16xf32>', not 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', got 'tensor<4x16xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
   return
 }
@@ -483,7 +483,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 2: windows of nothing
 func.func @f(%x: tensor<4x0xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op has for each of dims one dimension of windows and one of their elements, none of them empty, and the other dimensions of 'tensor<4x0xf32>', not 'tensor<4x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x0xf32>', got 'tensor<4x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4x16x3xf32>
   return
 }
@@ -492,7 +492,7 @@ func.func @f(%x: tensor<4x0xf32>, %s: tensor<f32>) {
 
 // tp.window 2: other dimensions differ
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op has for each of dims one dimension of windows and one of their elements, none of them empty, and the other dimensions of 'tensor<4x16xf32>', not 'tensor<5x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', got 'tensor<5x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x16x3xf32>
   return
 }
@@ -501,7 +501,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 3: too far away
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op reads more than 2^31 - 1 elements away along dimension 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op cannot read more than 2^31 - 1 elements away along dimension 1}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [9223372036854775807] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16x3xf32>
   return
 }
@@ -510,7 +510,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 3: before the beginning, without fill
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op reads elements -1 to 16 of dimension 1 of 'tensor<4x16xf32>', and has no fill}}
+  // expected-error @below {{[TP0304] 'tp.window' op reads elements -1 to 16 of dimension 1 of 'tensor<4x16xf32>', some outside of it, but has no fill; add one}}
   %0 = tp.window %x dims = [1] low = [1] strides = [1] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x16x3xf32>
   return
 }
@@ -519,7 +519,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.window 3: past the end, without fill
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op reads elements 0 to 17 of dimension 1 of 'tensor<4x16xf32>', and has no fill}}
+  // expected-error @below {{[TP0304] 'tp.window' op reads elements 0 to 17 of dimension 1 of 'tensor<4x16xf32>', some outside of it, but has no fill; add one}}
   %0 = tp.window %x dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x16x3xf32>
   return
 }
@@ -528,7 +528,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.window 4: a fill of several elements
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op fills with a scalar, not 'tensor<4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects a scalar fill, got 'tensor<4xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<4xf32>) -> tensor<4x16x3xf32>
   return
 }
@@ -537,7 +537,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<4xf32>) {
 
 // tp.window 4: two element types
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<bf16>) {
-  // expected-error @below {{[TP0303] 'tp.window' op has one element type, not 'tensor<bf16>' and 'tensor<4x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects one element type, got 'tensor<bf16>' and 'tensor<4x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<bf16>) -> tensor<4x16x3xf32>
   return
 }
@@ -546,7 +546,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<bf16>) {
 
 // tp.pad 1: too few entries
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.pad' op has one entry of low per dimension}}
+  // expected-error @below {{[TP0304] 'tp.pad' op expects one entry of low per dimension}}
   %0 = tp.pad %x, %z low = [0] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -555,7 +555,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 1: a negative entry
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.pad' op low is at least 0}}
+  // expected-error @below {{[TP0304] 'tp.pad' op expects low of at least 0}}
   %0 = tp.pad %x, %z low = [0, -1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -564,7 +564,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 2: too short
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.pad' op result dimension 1 of size 18 is too short for 3 + 16}}
+  // expected-error @below {{[TP0303] 'tp.pad' op result dimension 1 of size 18 is too small for 3 elements of padding and the input's 16}}
   %0 = tp.pad %x, %z low = [0, 3] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -573,7 +573,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 3: not a scalar
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<1xf32>) {
-  // expected-error @below {{[TP0303] 'tp.pad' op pads with a scalar, not 'tensor<1xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.pad' op expects a scalar padding value, got 'tensor<1xf32>'}}
   %0 = tp.pad %x, %z low = [0, 1] : (tensor<4x16xf32>, tensor<1xf32>) -> tensor<4x18xf32>
   return
 }
@@ -582,7 +582,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<1xf32>) {
 
 // tp.pad 3: two element types
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f64>) {
-  // expected-error @below {{[TP0303] 'tp.pad' op turns 'f64' into 'f32': it moves elements, convert does that}}
+  // expected-error @below {{[TP0303] 'tp.pad' op turns 'f64' into 'f32', but the op does not change the element type; write tp.convert}}
   %0 = tp.pad %x, %z low = [0, 1] : (tensor<4x16xf32>, tensor<f64>) -> tensor<4x18xf32>
   return
 }

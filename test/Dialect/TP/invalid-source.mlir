@@ -18,7 +18,7 @@ func.func @f(%w: i32 {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], s
 // -----
 
 // #tp.source: lists of another rank.
-// expected-error @below {{[TP0304] argument #0: `tp.source` `stored`, `start` and `size` have one entry per dimension of the stored tensor}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` expects `stored`, `start` and `size` to have one entry for each dimension of the stored tensor}}
 func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
   return
 }
@@ -26,7 +26,7 @@ func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], sta
 // -----
 
 // #tp.source: the box lies inside.
-// expected-error @below {{[TP0304] argument #0: `tp.source` the box leaves the stored tensor in dimension 1}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` the slice given by `start` and `size` exceeds the stored tensor in dimension 1}}
 func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 1], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
   return
 }
@@ -34,7 +34,7 @@ func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], sta
 // -----
 
 // #tp.source: the view has as many elements.
-// expected-error @below {{[TP0304] argument #0: `tp.source` the view has another number of elements than the box}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` expects the view to have as many elements as the slice that `size` gives}}
 func.func @f(%w: tensor<2x2xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 2], permutation=[0, 1]>}) {
   return
 }
@@ -42,7 +42,7 @@ func.func @f(%w: tensor<2x2xf32> {tp.source = #tp.source<"a", stored=[2, 3], sta
 // -----
 
 // #tp.source: the permuted view is the shape.
-// expected-error @below {{[TP0304] argument #0: `tp.source` the permuted view does not have the weight's shape in dimension 0}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` the permuted view differs from the weight's shape in dimension 0}}
 func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[1, 0]>}) {
   return
 }
@@ -50,7 +50,7 @@ func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], sta
 // -----
 
 // #tp.source: of another rank.
-// expected-error @below {{[TP0304] argument #0: `tp.source` view, permutation and weight have one rank}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` expects `view`, `permutation` and the weight to have one rank}}
 func.func @f(%w: tensor<6xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
   return
 }
@@ -58,7 +58,7 @@ func.func @f(%w: tensor<6xf32> {tp.source = #tp.source<"a", stored=[2, 3], start
 // -----
 
 // #tp.source: a permutation.
-// expected-error @below {{[TP0304] argument #0: `tp.source` `permutation` names every dimension of the view once}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` expects `permutation` to name every dimension of the view once}}
 func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 0]>}) {
   return
 }
@@ -66,7 +66,7 @@ func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], sta
 // -----
 
 // #tp.join: two parts or more.
-// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects two parts or more, got 1}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects at least two parts, got 1}}
 func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -74,7 +74,7 @@ func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 // -----
 
 // #tp.join: a dimension of the weight.
-// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects a dimension of the weight, of which it has 2, got 2}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects the number of a dimension of the weight, which has rank 2, got 2}}
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 2, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -82,7 +82,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 2, [#tp.source<"a",
 // -----
 
 // #tp.join: no negative one.
-// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects a dimension of the weight, of which it has 2, got -1}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects the number of a dimension of the weight, which has rank 2, got -1}}
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = -1, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -90,7 +90,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = -1, [#tp.source<"a"
 // -----
 
 // #tp.join: a part is a source.
-// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: the box leaves the stored tensor in dimension 0}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: the slice given by `start` and `size` exceeds the stored tensor in dimension 0}}
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[1, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -98,7 +98,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 // -----
 
 // #tp.join: a part has the shape of the weight but for one dimension.
-// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: the permuted view does not have the weight's shape in dimension 1}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: the permuted view differs from the weight's shape in dimension 1}}
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 4], start=[0, 0], size=[2, 4], view=[2, 4], permutation=[0, 1]>]>}) {
   return
 }
@@ -106,7 +106,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 // -----
 
 // #tp.join: a part is no permutation.
-// expected-error @below {{[TP0304] argument #0: `tp.source` part 0: `permutation` names every dimension of the view once}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 0: expects `permutation` to name every dimension of the view once}}
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[7, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 // -----
 
 // #tp.join: sizes add up, and are not more.
-// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: has size 2 in dimension 0, of which 1 are left}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: has size 2 in dimension 0, but only 1 elements are left for this part}}
 func.func @f(%w: tensor<3x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -122,7 +122,7 @@ func.func @f(%w: tensor<3x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 // -----
 
 // #tp.join: nor less.
-// expected-error @below {{[TP0304] argument #0: `tp.source` the parts of a join lack the last 1 of dimension 0}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` the parts of a join leave out the last 1 elements of dimension 0}}
 func.func @f(%w: tensor<5x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -131,7 +131,7 @@ func.func @f(%w: tensor<5x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 
 spmd.mesh @mesh <["x"=2]>
 // #tp.join: of the whole, on a local type, too.
-// expected-error @below {{[TP0304] argument #0: `tp.source` the parts of a join lack the last 1 of dimension 0}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` the parts of a join leave out the last 1 elements of dimension 0}}
 func.func @f(%w: tensor<3x3xf32, #spmd.local<@mesh, [{"x"}, {}], global=[5, 3]>> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -147,7 +147,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.join<dim = 
 // -----
 
 // A result is no join.
-// expected-error @below {{[TP0304] result #0: `tp.source` expects a #tp.source<..> of a result to be some elements of one dimension of a tensor, as they are, got #tp.join<dim = 0}}
+// expected-error @below {{[TP0304] result #0: `tp.source` expects the #tp.source<..> of a result to be a slice of a tensor along one dimension, without reshape or transpose, got #tp.join<dim = 0}}
 func.func @f() -> (tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   %0 = tp.constant dense<0.0> : tensor<4x3xf32>
   return %0 : tensor<4x3xf32>
@@ -156,7 +156,7 @@ func.func @f() -> (tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a
 // -----
 
 // A result is part of another tensor than itself.
-// expected-error @below {{[TP0304] result #0: `tp.source` expects a #tp.source<..> of a result to be some elements of one dimension of a tensor}}
+// expected-error @below {{[TP0304] result #0: `tp.source` expects the #tp.source<..> of a result to be a slice of a tensor along one dimension, without reshape or transpose, got}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
   %0 = tp.constant dense<0.0> : tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
@@ -165,7 +165,7 @@ func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], s
 // -----
 
 // The parts of a result follow each other.
-// expected-error @below {{[TP0304] result #1: `tp.source` should be the part of "a" from element 2 of dimension 0 on}}
+// expected-error @below {{[TP0304] result #1: `tp.source` expects the part of "a" from element 2 of dimension 0 on}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
                    tensor<1x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[3, 0], size=[1, 3], view=[1, 3], permutation=[0, 1]>}) {
   %0 = tp.constant dense<0.0> : tensor<2x3xf32>
@@ -176,7 +176,7 @@ func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], s
 // -----
 
 // They are all of it.
-// expected-error @below {{[TP0304] result #0: `tp.source` is the last part of "a", and ends at element 2 of 4 in dimension 0}}
+// expected-error @below {{[TP0304] result #0: `tp.source` is the last result that is a part of "a", but it ends at element 2 of 4 in dimension 0}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
   %0 = tp.constant dense<0.0> : tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
@@ -185,7 +185,7 @@ func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], s
 // -----
 
 // No other result has the name.
-// expected-error @below {{[TP0304] result #0: `tp.source` is part of "a", which other results are already: write the parts one after the other, and no other result of that name}}
+// expected-error @below {{[TP0304] result #0: `tp.source` is a part of "a", but other results already have this name: make the parts of one tensor results that follow each other, and give no other result its name}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
                    tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[2, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
                    tensor<2x3xf32> {tp.name = "a"}) {

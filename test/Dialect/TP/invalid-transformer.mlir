@@ -6,7 +6,7 @@
 
 // tp.embedding 1: a table of one dimension
 func.func @f(%t: tensor<512xf32>, %i: tensor<4xi32>) {
-  // expected-error @below {{[TP0303] 'tp.embedding' op table is [vocabulary, features], not 'tensor<512xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.embedding' op expects a table [vocabulary, features], got 'tensor<512xf32>'}}
   %0 = tp.embedding %t, %i : (tensor<512xf32>, tensor<4xi32>) -> tensor<4xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f(%t: tensor<512x32xf32>, %i: tensor<4xi32>) {
 
 // tp.layer_norm 1: a scalar
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.layer_norm' op needs at least one dimension}}
+  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects an input of at least one dimension}}
   %0 = tp.layer_norm %x, %x, %x epsilon = 0.0 : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
   return
 }
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.layer_norm 1: a bias of another size
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>, %b: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.layer_norm' op parameters are 'tensor<16xf32>', not 'tensor<4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects parameters of type 'tensor<16xf32>', got 'tensor<4xf32>'}}
   %0 = tp.layer_norm %x, %s, %b epsilon = 0.0 : (tensor<4x16xf32>, tensor<16xf32>, tensor<4xf32>) -> tensor<4x16xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>, %b: tensor<4xf32>) {
 
 // tp.layer_norm 2: two element types
 func.func @f(%x: tensor<4x16xbf16>, %s: tensor<16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.layer_norm' op parameters are 'tensor<16xbf16>', not 'tensor<16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects parameters of type 'tensor<16xbf16>', got 'tensor<16xf32>'}}
   %0 = tp.layer_norm %x, %s, %s epsilon = 0.0 : (tensor<4x16xbf16>, tensor<16xf32>, tensor<16xf32>) -> tensor<4x16xbf16>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>) {
 
 // tp.layer_norm 3: a negative epsilon
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.layer_norm' op epsilon is at least 0}}
+  // expected-error @below {{[TP0304] 'tp.layer_norm' op expects an epsilon of at least 0}}
   %0 = tp.layer_norm %x, %s, %s epsilon = -1.0 : (tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>) {
 
 // tp.rms_norm 1: a scale of another size
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rms_norm' op parameters are 'tensor<16xf32>', not 'tensor<4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.rms_norm' op expects parameters of type 'tensor<16xf32>', got 'tensor<4xf32>'}}
   %0 = tp.rms_norm %x, %s epsilon = 0.0 : (tensor<4x16xf32>, tensor<4xf32>) -> tensor<4x16xf32>
   return
 }
@@ -96,7 +96,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>) {
 
 // tp.rms_norm 3: an epsilon that is no number
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.rms_norm' op epsilon is at least 0}}
+  // expected-error @below {{[TP0304] 'tp.rms_norm' op expects an epsilon of at least 0}}
   %0 = "tp.rms_norm"(%x, %s) <{epsilon = 0x7FF8000000000000 : f64}> : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.softmax 2: a dimension that is not there
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.softmax' op dim 2 is no dimension of rank 2}}
+  // expected-error @below {{[TP0304] 'tp.softmax' op dim 2 is out of range for a tensor of rank 2}}
   %0 = tp.softmax %x dim = 2 : tensor<4x16xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.rotary 1: two dimensions
 func.func @f(%q: tensor<16x64xf32>, %c: tensor<16x32xf32>, %s: tensor<16x32xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rotary' op input is [batch, position, .., feature], not 'tensor<16x64xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.rotary' op expects an input [batch, position, .., feature], got 'tensor<16x64xf32>'}}
   %0 = tp.rotary %q, %c, %s : (tensor<16x64xf32>, tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x64xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @f(%q: tensor<16x64xf32>, %c: tensor<16x32xf32>, %s: tensor<16x32xf32>
 
 // tp.rotary 2: two types
 func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<16x32xf32>, %s: tensor<16x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rotary' op cos and sin are [position, h] or [batch, position, h] with 2h at most 64}}
+  // expected-error @below {{[TP0303] 'tp.rotary' op expects cos and sin [position, h] or [batch, position, h], where 2h is at most 64}}
   %0 = tp.rotary %q, %c, %s : (tensor<2x16x8x64xf32>, tensor<16x32xf32>, tensor<16x16xf32>) -> tensor<2x16x8x64xf32>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<16x32xf32>, %s: tensor<16x16x
 
 // tp.rotary 2: a scalar
 func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<f32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.rotary' op cos and sin are [position, h] or [batch, position, h] with 2h at most 64}}
+  // expected-error @below {{[TP0303] 'tp.rotary' op expects cos and sin [position, h] or [batch, position, h], where 2h is at most 64}}
   %0 = tp.rotary %q, %c, %s : (tensor<2x16x8x64xf32>, tensor<f32>, tensor<f32>) -> tensor<2x16x8x64xf32>
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<f32>, %s: tensor<f32>) {
 
 // tp.rotary 2: other positions
 func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<15x32xf32>, %s: tensor<15x32xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rotary' op cos and sin are [position, h] or [batch, position, h] with 2h at most 64}}
+  // expected-error @below {{[TP0303] 'tp.rotary' op expects cos and sin [position, h] or [batch, position, h], where 2h is at most 64}}
   %0 = tp.rotary %q, %c, %s : (tensor<2x16x8x64xf32>, tensor<15x32xf32>, tensor<15x32xf32>) -> tensor<2x16x8x64xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<15x32xf32>, %s: tensor<15x32x
 
 // tp.rotary 2: another batch
 func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<3x16x32xf32>, %s: tensor<3x16x32xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rotary' op cos and sin are [position, h] or [batch, position, h] with 2h at most 64}}
+  // expected-error @below {{[TP0303] 'tp.rotary' op expects cos and sin [position, h] or [batch, position, h], where 2h is at most 64}}
   %0 = tp.rotary %q, %c, %s : (tensor<2x16x8x64xf32>, tensor<3x16x32xf32>, tensor<3x16x32xf32>) -> tensor<2x16x8x64xf32>
   return
 }
@@ -168,7 +168,7 @@ func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<3x16x32xf32>, %s: tensor<3x16
 
 // tp.rotary 2: more angles than pairs
 func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<16x33xf32>, %s: tensor<16x33xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rotary' op cos and sin are [position, h] or [batch, position, h] with 2h at most 64}}
+  // expected-error @below {{[TP0303] 'tp.rotary' op expects cos and sin [position, h] or [batch, position, h], where 2h is at most 64}}
   %0 = tp.rotary %q, %c, %s : (tensor<2x16x8x64xf32>, tensor<16x33xf32>, tensor<16x33xf32>) -> tensor<2x16x8x64xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<16x32xf32>, %s: tensor<16x32x
 
 // tp.attention 1: a query of four dimensions
 func.func @f(%k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and gives [b,s,k,g,e], in one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of one element type}}
   %0 = tp.attention %k, %k, %k {scale = 1.0 : f64} : (tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x64x3x64xf32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 1: other heads
 func.func @f(%q: tensor<2x16x4x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and gives [b,s,k,g,e], in one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of one element type}}
   %0 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x16x4x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x4x3x64xf32>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%q: tensor<2x16x4x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 1: another element type
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and gives [b,s,k,g,e], in one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of one element type}}
   %0 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xbf16>
   return
 }
@@ -213,7 +213,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 2: offsets for another batch
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %o: tensor<3xi32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op offset is a scalar or one per batch entry, not 'tensor<3xi32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects offset to be a scalar or to have one value per batch entry, got 'tensor<3xi32>'}}
   %0 = tp.attention %q, %k, %k offset(%o : tensor<3xi32>) {scale = 1.0 : f64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>
   return
 }
@@ -222,7 +222,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %o: tensor<
 
 // tp.attention 2: one length for all
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %o: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op lengths has one entry per batch entry, not 'tensor<i32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects lengths to have one value per batch entry, got 'tensor<i32>'}}
   %0 = tp.attention %q, %k, %k lengths(%o : tensor<i32>) {scale = 1.0 : f64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %o: tensor<
 
 // tp.attention 2: a mask without the batch
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %m: tensor<16x64xi1>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op mask is [b,s,t], not 'tensor<16x64xi1>'}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects mask [b,s,t], got 'tensor<16x64xi1>'}}
   %0 = tp.attention %q, %k, %k mask(%m : tensor<16x64xi1>) {scale = 1.0 : f64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>
   return
 }
@@ -240,7 +240,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %m: tensor<
 
 // tp.attention 3: an empty window
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention' op window is at least 1 and needs causal}}
+  // expected-error @below {{[TP0304] 'tp.attention' op expects a window of at least 1, and `causal` with it}}
   %0 = tp.attention %q, %k, %k {causal, scale = 1.0 : f64, window = 0 : i64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 3: a window without causal
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention' op window is at least 1 and needs causal}}
+  // expected-error @below {{[TP0304] 'tp.attention' op expects a window of at least 1, and `causal` with it}}
   %0 = tp.attention %q, %k, %k {scale = 1.0 : f64, window = 8 : i64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 4: a log-sum-exp without groups
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x8x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x8x3xf32>'}}
   %0, %1 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x8x3x2x4xf32>, tensor<2x8x3xf32>
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention 4: a log-sum-exp of 16 bits
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x8x3x2xbf16>'}}
+  // expected-error @below {{[TP0303] 'tp.attention' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x8x3x2xbf16>'}}
   %0, %1 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>) -> tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xbf16>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 1: a gradient of other features
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x5xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
   %0 = tp.attention_query_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x5xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -285,7 +285,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 1: a gradient of another element type
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x4xbf16>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
   %0 = tp.attention_query_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -294,7 +294,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 2: a window without causal
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention_query_gradient' op window is at least 1 and needs causal}}
+  // expected-error @below {{[TP0304] 'tp.attention_query_gradient' op expects a window of at least 1, and `causal` with it}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64, window = 3 : i64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -303,7 +303,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 3: a log-sum-exp of keys
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x6x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x6x3x2xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x6x3x2xf32>'}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %m, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x6x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -312,7 +312,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 3: a delta of 64 bits
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x8x3x2xf64>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op delta is [b,s,k,g] in 'f32', not 'tensor<2x8x3x2xf64>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op delta must be [b,s,k,g] of 'f32', got 'tensor<2x8x3x2xf64>'}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %m {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf64>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -321,7 +321,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 4: the shape of the key
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op gives a gradient of the query's type, 'tensor<2x8x3x2x4xf32>', not 'tensor<2x6x3x4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects the gradient of the query to have its type, 'tensor<2x8x3x2x4xf32>', got 'tensor<2x6x3x4xf32>'}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x6x3x4xf32>
   return
 }
@@ -330,7 +330,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 1: a gradient of other features
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x5xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x5xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -339,7 +339,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 1: a gradient of another element type
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x4xbf16>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op takes query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of [b,s,k,g,e], in one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -348,7 +348,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 2: a window without causal
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention_key_value_gradient' op window is at least 1 and needs causal}}
+  // expected-error @below {{[TP0304] 'tp.attention_key_value_gradient' op expects a window of at least 1, and `causal` with it}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64, window = 3 : i64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -357,7 +357,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 3: a log-sum-exp of keys
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x6x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op logsumexp is [b,s,k,g] in 'f32', not 'tensor<2x6x3x2xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op logsumexp must be [b,s,k,g] of 'f32', got 'tensor<2x6x3x2xf32>'}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %m, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x6x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -366,7 +366,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 3: a delta of 64 bits
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %m: tensor<2x8x3x2xf64>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op delta is [b,s,k,g] in 'f32', not 'tensor<2x8x3x2xf64>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op delta must be [b,s,k,g] of 'f32', got 'tensor<2x8x3x2xf64>'}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %m {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf64>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -375,7 +375,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 4: the shape of the query
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op gives a gradient of the value's type, 'tensor<2x6x3x4xf32>', not 'tensor<2x8x3x2x4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects the gradient of the value to have its type, 'tensor<2x6x3x4xf32>', got 'tensor<2x8x3x2x4xf32>'}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>)
   return
 }
@@ -384,7 +384,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.cross_entropy 1: labels of another shape
 func.func @f(%l: tensor<24x256xf32>, %y: tensor<25xi32>) {
-  // expected-error @below {{[TP0303] 'tp.cross_entropy' op labels are shaped like the logits without the last dimension}}
+  // expected-error @below {{[TP0303] 'tp.cross_entropy' op expects labels shaped like the logits without the last dimension}}
   %0 = tp.cross_entropy %l, %y : (tensor<24x256xf32>, tensor<25xi32>) -> tensor<24xf32>
   return
 }
@@ -393,7 +393,7 @@ func.func @f(%l: tensor<24x256xf32>, %y: tensor<25xi32>) {
 
 // tp.cross_entropy 1: a scalar
 func.func @f(%l: tensor<f32>, %y: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.cross_entropy' op labels are shaped like the logits without the last dimension}}
+  // expected-error @below {{[TP0303] 'tp.cross_entropy' op expects labels shaped like the logits without the last dimension}}
   %0 = tp.cross_entropy %l, %y : (tensor<f32>, tensor<i32>) -> tensor<f32>
   return
 }
@@ -411,7 +411,7 @@ func.func @f(%l: tensor<24x256xf32>, %y: tensor<24xf32>) {
 
 // tp.cross_entropy 2: another shape
 func.func @f(%l: tensor<24x256xf32>, %y: tensor<24xi32>) {
-  // expected-error @below {{[TP0303] 'tp.cross_entropy' op result is shaped like the labels, in the logits' element type}}
+  // expected-error @below {{[TP0303] 'tp.cross_entropy' op expects a result with the labels' shape and the logits' element type}}
   %0 = tp.cross_entropy %l, %y : (tensor<24x256xf32>, tensor<24xi32>) -> tensor<f32>
   return
 }

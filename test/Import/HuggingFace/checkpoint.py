@@ -23,7 +23,8 @@ SHAPES = {"wte.weight": [10, 4], "wpe.weight": [8, 4], "ln_f.weight": [4], "ln_f
           "h.0.mlp.c_fc.weight": [4, 16], "h.0.mlp.c_fc.bias": [16],
           "h.0.mlp.c_proj.weight": [16, 4], "h.0.mlp.c_proj.bias": [4]}
 SIZES = {"F32": 4, "BF16": 2, "F16": 2, "I64": 8}
-OWN = "remark: weights and activations are {0}, as the checkpoint's are; dtype=f32 converts them"
+OWN = ("remark: weights and activations are {0}, as in the checkpoint; "
+       "write dtype=f32 to convert them")
 
 # Fields of config.json; the type of all weights, None if there are none, and
 # other tensors; options; the type of the program; what is said, if anything.

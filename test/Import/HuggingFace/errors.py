@@ -88,7 +88,7 @@ CONFIGS = [
      "[TP0506] `num_attention_heads` is 7, which does not divide hidden_size, 384"),
     # Options against the model.
     ("minilm-l6", {}, "phase=decode",
-     "[TP0502] `architectures` is an encoder, which has no phase but prefill"),
+     "[TP0502] `architectures` is an encoder, which supports only the phases"),
     ("minilm-l6", {}, "sequence=513",
      "[TP0502] `max_position_embeddings` is 512, less than sequence=513"),
     ("gpt2", {}, "sequence=1025",
@@ -96,19 +96,19 @@ CONFIGS = [
     ("smollm2-135m", {}, "phase=decode cache=8193",
      "[TP0502] `max_position_embeddings` is 8192, less than cache=8193"),
     ("smollm2-135m", {}, "phase=generate sequence=64 cache=32",
-     "[TP0502] sequence=64 does not fit into cache=32; import with cache=64"),
+     "[TP0502] sequence=64 is larger than cache=32; import with cache=64"),
     # Options by themselves.
     ("smollm2-135m", {}, "phase=learn",
      "import-options:1:1: error: [TP0502] `phase` is prefill or decode or "
      "generate or train, not `learn`"),
     ("smollm2-135m", {}, "batch=2  batch=3",
      "import-options:1:10: error: [TP0502] `batch` is given twice"),
-    ("smollm2-135m", {}, "batch=0", "[TP0502] `batch` is a number from 1 to"),
-    ("smollm2-135m", {}, "cache=9999999999999999999", "[TP0502] `cache` is a number"),
+    ("smollm2-135m", {}, "batch=0", "[TP0502] `batch` must be a number from 1 to"),
+    ("smollm2-135m", {}, "cache=9999999999999999999", "[TP0502] `cache` must be a number"),
     ("smollm2-135m", {}, "dtype=f8", "[TP0502] `dtype` is f64 or f32 or bf16 or f16, not `f8`"),
     ("smollm2-135m", {}, "logits=first", "[TP0502] `logits` is last or all"),
-    ("smollm2-135m", {}, "quick", "[TP0502] `quick` is not of the form key=value"),
-    ("smollm2-135m", {}, "seq=4", "[TP0502] there is no option `seq`"),
+    ("smollm2-135m", {}, "quick", "[TP0502] `quick` cannot be read: expects options"),
+    ("smollm2-135m", {}, "seq=4", "[TP0502] unknown option `seq`"),
     ("smollm2-135m", {}, "phase=decode sequence=1",
      "[TP0502] `sequence` contradicts `phase=decode`"),
     ("smollm2-135m", {}, "phase=generate logits=all",
@@ -118,13 +118,14 @@ CONFIGS = [
 # Text of config.json, what the message says.
 TEXTS = [
     ("", "config.json:1:1: error: [TP0503] not JSON"),
-    ("[]", "config.json:1:1: error: [TP0503] a configuration is one object"),
-    ('{"a": 1,\n "a": 2}', 'config.json:2:2: error: [TP0503] the key "a" stands twice'),
+    ("[]", "config.json:1:1: error: [TP0503] expects a configuration of one object"),
+    ('{"a": 1,\n "a": 2}', 'config.json:2:2: error: [TP0503] the key "a" is given twice'),
     ('{"a": ' + "[" * 100000, "[TP0503] nested deeper than 64"),
     ('{"a": 1', "[TP0503] not JSON: "),
     # No terminal is shown a line of what is no text.
     (b'{"a": "\xff\xff"}', "config.json:0:0: error: [TP0503] not JSON: byte 7 is not UTF-8\n"),
-    (b"\x7fELF\n\0", "config.json:0:0: error: [TP0503] not JSON: has control characters, so it is no text\n"),
+    (b"\x7fELF\n\0", "config.json:0:0: error: [TP0503] not JSON: the file has "
+     "control characters, so it is not a text\n"),
 ]
 
 TINY = {"architectures": ["GPT2LMHeadModel"], "n_embd": 4, "n_head": 2,
@@ -177,13 +178,13 @@ CHECKPOINTS = [
     ({"model.safetensors": safetensors(header=b"[]")},
      "[TP0509] its header is not a JSON object"),
     ({"model.safetensors": safetensors(header=b'{"a": 1, "a": 2}')},
-     '[TP0509] its header: the key "a" stands twice'),
+     '[TP0509] its header: the key "a" is given twice'),
     ({"model.safetensors": safetensors(header=b'{"a": 1}')},
-     "[TP0509] tensor a needs dtype, shape and two data_offsets"),
+     "[TP0509] tensor a expects dtype, shape and two data_offsets"),
     ({"model.safetensors": safetensors(put("wte.weight", shape=[-1, 4]))},
-     "[TP0509] tensor wte.weight has a shape that is no list of sizes"),
+     "[TP0509] tensor wte.weight has a shape that is not a list of sizes"),
     ({"model.safetensors": safetensors(put("wte.weight", shape=[2**40, 2**40]))},
-     "[TP0509] tensor wte.weight has a shape that is no list of sizes"),
+     "[TP0509] tensor wte.weight has a shape that is not a list of sizes"),
     ({"model.safetensors": safetensors(put("wte.weight", data_offsets=[0, 10**9]))},
      "[TP0509] tensor wte.weight has data_offsets outside the file"),
     ({"model.safetensors": safetensors(put("wte.weight", data_offsets=[160, 0]))},
@@ -211,7 +212,7 @@ CHECKPOINTS = [
     ({"model.safetensors": safetensors(put("wte.weight", dtype="I32"))},
      "[TP0512] tensor wte.weight is of type I32, not F64, F32, F16 or BF16"),
     ({"model.safetensors.index.json": b"{}"},
-     "model.safetensors.index.json:0:0: error: [TP0509] has no object "
+     "model.safetensors.index.json:0:0: error: [TP0509] expects an object "
      "`weight_map`"),
     ({"model.safetensors.index.json": b'{"weight_map": {"a": 3}}'},
      "[TP0509] `weight_map` gives tensor a no file name"),

@@ -8,7 +8,7 @@
 // CHECK: spmd.mesh @mesh
 // CHECK-NOT: spmd.mesh
 // CHECK-NOT: custom_call
-// WARNING: callbacks.mlir:[[#@LINE+4]]:{{[0-9]+}}: warning: the call of @xla_ffi_python_cpu_callback gives no result and is dropped: devices do not call the host
+// WARNING: callbacks.mlir:[[#@LINE+4]]:{{[0-9]+}}: warning: the call of @xla_ffi_python_cpu_callback has no result and is left out of the program, because devices do not call the host
 sdy.mesh @maximal_mesh_0 = <[], device_ids=[0]>
 sdy.mesh @mesh = <["x"=2]>
 func.func @main(%x: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x8xf32> {

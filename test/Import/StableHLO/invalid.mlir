@@ -3,7 +3,7 @@
 // What is not imported is an error that names the operation and the reason.
 
 func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.tomorrow is not imported}}
+  // expected-error @below {{[TP0530] stablehlo.tomorrow is not supported; express it by other operations}}
   %0 = stablehlo.tomorrow %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -11,7 +11,7 @@ func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @lapack_spotrf_ffi: what it computes is known to its library alone}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @lapack_spotrf_ffi is not supported, because only its own library knows what it computes; replace it by other operations}}
   %0 = stablehlo.custom_call @lapack_spotrf_ffi(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -20,7 +20,7 @@ func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // The result of a Python function is needed.
 func.func @pure_callback(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @xla_ffi_python_cpu_callback: what it computes is known to its library alone}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @xla_ffi_python_cpu_callback is not supported, because only its own library knows what it computes; replace it by other operations}}
   %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -29,7 +29,7 @@ func.func @pure_callback(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // jax.debug.print(.., ordered=True)
 func.func @ordered(%token: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>) {
-  // expected-error @below {{[TP0530] stablehlo.custom_call has the type '!stablehlo.token', which is no tensor of numbers we compute with: effects are not ordered here; write ordered=False, or leave them out}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call has the type '!stablehlo.token', which is not supported: expects a tensor of floats or integers of at most 64 bits; ordered effects are not supported either: write ordered=False, or leave the effects out}}
   %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%token, %x) {has_side_effect = true} : (!stablehlo.token, tensor<4xf32>) -> !stablehlo.token
   return %0, %x : !stablehlo.token, tensor<4xf32>
 }
@@ -37,7 +37,7 @@ func.func @ordered(%token: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.t
 // -----
 
 func.func @no_function(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @mhlo.nothing: no function of that name is known}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @mhlo.nothing is not supported: this function is not known}}
   %0 = stablehlo.custom_call @mhlo.nothing(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -74,7 +74,7 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 // -----
 
 func.func @token() -> !stablehlo.token {
-  // expected-error @below {{[TP0530] stablehlo.create_token has the type '!stablehlo.token', which is no tensor of numbers we compute with}}
+  // expected-error @below {{[TP0530] stablehlo.create_token has the type '!stablehlo.token', which is not supported: expects a tensor of floats or integers of at most 64 bits}}
   %0 = stablehlo.create_token : !stablehlo.token
   return %0 : !stablehlo.token
 }
@@ -82,7 +82,7 @@ func.func @token() -> !stablehlo.token {
 // -----
 
 func.func @comparator(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.sort by a comparator that does not compare operands by < or >, one after the other}}
+  // expected-error @below {{[TP0530] stablehlo.sort is only supported with a comparator that compares pairs of its arguments by < or >, one pair after the other}}
   %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
@@ -95,10 +95,10 @@ func.func @comparator(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @region(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<f32> {
-  // expected-error @below {{[TP0530] stablehlo.reduce with a region that is not element-wise}}
+  // expected-error @below {{[TP0530] stablehlo.reduce with a region that is not element-wise is not supported}}
   %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    // expected-note @below {{this is not}}
+    // expected-note @below {{this op is not element-wise}}
     %s = stablehlo.broadcast_in_dim %a, dims = [] : (tensor<f32>) -> tensor<2xf32>
     stablehlo.return %b : tensor<f32>
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
@@ -110,7 +110,7 @@ func.func @region(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<f32> {
 func.func @order(%x: tensor<4xf32>, %c: tensor<f32>) {
   %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    // expected-error @below {{[TP0531] stablehlo.add uses a value before it is computed}}
+    // expected-error @below {{[TP0531] stablehlo.add uses a value before the value is computed}}
     %s = stablehlo.add %s, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
@@ -120,7 +120,7 @@ func.func @order(%x: tensor<4xf32>, %c: tensor<f32>) {
 // -----
 
 func.func @no_return(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.negate stands where a return has to}}
+  // expected-error @below {{[TP0531] stablehlo.negate is the last op of a block, which must end in a return}}
   %0 = stablehlo.negate %x : tensor<4xf32>
 }
 
@@ -129,7 +129,7 @@ func.func @no_return(%x: tensor<4xf32>) {
 func.func @no_end(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<f32> {
   %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    // expected-error @below {{[TP0531] stablehlo.add stands where a return has to}}
+    // expected-error @below {{[TP0531] stablehlo.add is the last op of a block, which must end in a return}}
     %s = stablehlo.add %a, %b : tensor<f32>
   }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
@@ -138,7 +138,7 @@ func.func @no_end(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @precision(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
-  // expected-error @below {{[TP0530] stablehlo.reduce_precision of 'f8E5M2': only f64, f32, f16 and bf16 are rounded}}
+  // expected-error @below {{[TP0530] stablehlo.reduce_precision of 'f8E5M2' is not supported: expects f64, f32, f16 or bf16}}
   %0 = stablehlo.reduce_precision %x, format = e4m1 : tensor<4xf8E5M2>
   return %0 : tensor<4xf8E5M2>
 }
@@ -146,7 +146,7 @@ func.func @precision(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
 // -----
 
 func.func @exponent(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.reduce_precision has at least one bit for the exponent}}
+  // expected-error @below {{[TP0531] stablehlo.reduce_precision expects at least one bit for the exponent}}
   %0 = stablehlo.reduce_precision %x, format = e0m7 : tensor<4xf32>
   return
 }
@@ -154,7 +154,7 @@ func.func @exponent(%x: tensor<4xf32>) {
 // -----
 
 func.func @algorithm(%s: tensor<2xui64>) -> tensor<4xui32> {
-  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator by THREE_FRY: use PHILOX, which is also DEFAULT}}
+  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator by THREE_FRY is not supported: use PHILOX, which is also the DEFAULT}}
   %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
   return %1 : tensor<4xui32>
 }
@@ -162,7 +162,7 @@ func.func @algorithm(%s: tensor<2xui64>) -> tensor<4xui32> {
 // -----
 
 func.func @state(%s: tensor<4xui64>) {
-  // expected-error @below {{[TP0531] stablehlo.rng_bit_generator by PHILOX has a state of two or three ui64}}
+  // expected-error @below {{[TP0531] stablehlo.rng_bit_generator by PHILOX expects a state of two or three ui64}}
   %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<4xui64>) -> (tensor<4xui64>, tensor<4xui32>)
   return
 }
@@ -170,7 +170,7 @@ func.func @state(%s: tensor<4xui64>) {
 // -----
 
 func.func @bits(%s: tensor<2xui64>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator of 'f32': only integers of 8 bits or more are drawn}}
+  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator of 'f32' is not supported: expects integers of 8 bits or more}}
   %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xf32>)
   return %1 : tensor<4xf32>
 }
@@ -179,7 +179,7 @@ func.func @bits(%s: tensor<2xui64>) -> tensor<4xf32> {
 
 func.func @candidates(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
   %n = stablehlo.iota dim = 0 : tensor<8xi32>
-  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK that keeps more than k: set aggregate_to_topk}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK is not supported where it keeps more than k elements: set aggregate_to_topk}}
   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [], mhlo.backend_config = {aggregate_to_topk = false, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
   return
 }
@@ -187,7 +187,7 @@ func.func @candidates(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
 // -----
 
 func.func @places(%x: tensor<8xf32>, %n: tensor<8xi32>, %v: tensor<f32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK of other than one tensor of floats with the i32 indices of its elements}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK is only supported for one tensor of floats and the i32 indices of its elements}}
   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
   return
 }
@@ -196,7 +196,7 @@ func.func @places(%x: tensor<8xf32>, %n: tensor<8xi32>, %v: tensor<f32>, %i: ten
 
 func.func @comparator(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
   %n = stablehlo.iota dim = 0 : tensor<8xi32>
-  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK by a function that does not compare its first two arguments by < or >}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK is only supported with a function that compares its first two arguments by < or >}}
   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [@nothing], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
   return
 }
@@ -205,7 +205,7 @@ func.func @comparator(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
 
 // An operation that is not as StableHLO has it.
 func.func @operands(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.negate has another number of operands, results or regions}}
+  // expected-error @below {{[TP0531] stablehlo.negate has the wrong number of operands, results or regions}}
   %0 = "stablehlo.negate"(%x, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -213,7 +213,7 @@ func.func @operands(%x: tensor<4xf32>) {
 // -----
 
 func.func @missing(%x: tensor<4x4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.iota needs an integer `iota_dimension`}}
+  // expected-error @below {{[TP0531] stablehlo.iota expects an integer `iota_dimension`}}
   %0 = "stablehlo.iota"() : () -> tensor<4x4xf32>
   return
 }
@@ -229,7 +229,7 @@ func.func @range(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @structure(%x: tensor<4x4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.dot_general: dot_dimension_numbers names in `lhs_contracting_dimensions` a dimension that a tensor of rank 2 does not have, or one twice}}
+  // expected-error @below {{[TP0531] stablehlo.dot_general: dot_dimension_numbers expects `lhs_contracting_dimensions` to name dimensions of a tensor of rank 2, each at most once}}
   %0 = stablehlo.dot_general %x, %x, contracting_dims = [2] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }
@@ -237,7 +237,7 @@ func.func @structure(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @types(%x: tensor<4x4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.transpose has the result types ('tensor<4x4xf16>'), and gives ('tensor<4x4xf32>')}}
+  // expected-error @below {{[TP0531] stablehlo.transpose has the result types ('tensor<4x4xf16>'), but its result has the types ('tensor<4x4xf32>')}}
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf16>
   return
 }
@@ -253,7 +253,7 @@ func.func @ours(%x: tensor<4xf32>, %y: tensor<5xf32>) {
 
 // -----
 
-// expected-error @below {{[TP0534] the sharding "{devices=[2,2]<=[8]}" has another form than {devices=[2,4]<=[8]}, or lists devices in no regular order}}
+// expected-error @below {{[TP0534] the sharding "{devices=[2,2]<=[8]}" cannot be read: expects the form {devices=[2,4]<=[8]}, or a list of devices in a regular order}}
 func.func @tiles(%x: tensor<4x4xf32> {mhlo.sharding = "{devices=[2,2]<=[8]}"}) -> tensor<4x4xf32> {
   %0 = stablehlo.negate %x : tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
@@ -261,7 +261,7 @@ func.func @tiles(%x: tensor<4x4xf32> {mhlo.sharding = "{devices=[2,2]<=[8]}"}) -
 
 // -----
 
-// expected-error @below {{[TP0534] the shardings cut the devices in ways that no mesh has axes for}}
+// expected-error @below {{[TP0534] the shardings cut the devices in ways that the axes of one mesh cannot express}}
 module {
   func.func @factors(%x: tensor<6x6xf32> {mhlo.sharding = "{devices=[2,1,3]<=[6] last_tile_dim_replicate}"}, %y: tensor<6x6xf32> {mhlo.sharding = "{devices=[3,1,2]<=[6] last_tile_dim_replicate}"}) -> tensor<6x6xf32> {
     %0 = stablehlo.add %x, %y : tensor<6x6xf32>
@@ -283,7 +283,7 @@ func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
 // A region of GSPMD's calls that takes nothing ends where its manual values do.
 module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @nothing(%x: tensor<4xi32>) -> tensor<4xi32> {
-    // expected-error @below {{[TP0534] @SPMDShardToFullShape takes what a @Sharding gives}}
+    // expected-error @below {{[TP0534] @SPMDShardToFullShape expects the result of @Sharding as its operand}}
     %0 = stablehlo.custom_call @SPMDShardToFullShape(%x) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xi32>) -> tensor<4xi32>
     return %0 : tensor<4xi32>
   }
@@ -295,7 +295,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @gives() -> (tensor<2xi32>, tensor<1xi32>) {
     %x = stablehlo.constant dense<1> : tensor<1xi32>
     %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{manual}"} : (tensor<1xi32>) -> tensor<1xi32>
-    // expected-error @below {{[TP0534] @SPMDShardToFullShape ends a region that also gives values elsewhere}}
+    // expected-error @below {{[TP0534] @SPMDShardToFullShape ends a region whose values are also used outside of it, which is not supported}}
     %1 = stablehlo.custom_call @SPMDShardToFullShape(%0) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<1xi32>) -> tensor<2xi32>
     return %1, %0 : tensor<2xi32>, tensor<1xi32>
   }
@@ -306,7 +306,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @axes(%x: tensor<4xi32>) -> tensor<4xi32> {
     %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xi32>) -> tensor<4xi32>
-    // expected-error @below {{[TP0534] @SPMDFullToShardShape makes no axis manual}}
+    // expected-error @below {{[TP0534] @SPMDFullToShardShape expects a sharding that makes at least one axis manual}}
     %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<4xi32>) -> tensor<2xi32>
     %2 = stablehlo.custom_call @Sharding(%1) {mhlo.sharding = "{manual}"} : (tensor<2xi32>) -> tensor<2xi32>
     %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2]<=[2]}"} : (tensor<2xi32>) -> tensor<4xi32>
@@ -317,7 +317,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 // -----
 
 sdy.mesh @mesh = <["x"=6]>
-// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts devices as no axes of mesh @mesh do}}
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh do}}
 func.func @other_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
@@ -325,7 +325,7 @@ func.func @other_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"
 // -----
 
 sdy.mesh @mesh = <["x"=2, "y"=6]>
-// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts devices as no axes of mesh @mesh do}}
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh do}}
 func.func @other_axes(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4,3]<=[3,4]T(1,0) last_tile_dim_replicate}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
@@ -333,7 +333,7 @@ func.func @other_axes(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4,3]<=[3,4]T
 // -----
 
 sdy.mesh @mesh = <["x"=4], device_ids=[0, 3, 2, 1]>
-// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts devices as no axes of mesh @mesh do}}
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh do}}
 func.func @listed_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
@@ -343,7 +343,7 @@ func.func @listed_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}
 sdy.mesh @mesh = <["x"=4]>
 func.func @part(%x: tensor<4xi32>) -> tensor<4xi32> {
   %0 = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<4xi32>) -> tensor<4xi32>
-  // expected-error @below {{[TP0534] a part of axis "x" is manual: make it an axis of its own}}
+  // expected-error @below {{[TP0534] a part of axis "x" is manual: only whole axes can be manual; make that part an axis of its own}}
   %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<4xi32>) -> tensor<2xi32>
   %2 = stablehlo.custom_call @Sharding(%1) {mhlo.sharding = "{devices=[1,2,2]<=[4] last_tile_dims={manual, replicated}}"} : (tensor<2xi32>) -> tensor<2xi32>
   %3 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[2,2]<=[4] last_tile_dim_replicate}"} : (tensor<2xi32>) -> tensor<4xi32>
@@ -355,7 +355,7 @@ func.func @part(%x: tensor<4xi32>) -> tensor<4xi32> {
 // The calls of Shardy in strings stand around a call of the body.
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2]>}"}} {
   func.func @no_body(%x: tensor<4xi32>) -> tensor<4xi32> {
-    // expected-error @below {{[TP0534] @xla.sdy.LocalToGlobalShape takes what a call of the body gives, and that takes what @xla.sdy.GlobalToLocalShape gives}}
+    // expected-error @below {{[TP0534] @xla.sdy.LocalToGlobalShape expects the results of one call as its operands, and that call expects the results of one @xla.sdy.GlobalToLocalShape}}
     %0 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%x) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{}]>]>"}} : (tensor<4xi32>) -> tensor<4xi32>
     return %0 : tensor<4xi32>
   }
@@ -365,7 +365,7 @@ module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.me
 
 // Tuples are taken apart, or are no tensors.
 func.func @tuple(%x: tensor<4xi32>) -> tuple<tensor<4xi32>, tensor<4xi32>> {
-  // expected-error @below {{[TP0530] stablehlo.tuple has the type 'tuple<tensor<4xi32>, tensor<4xi32>>', which is no tensor of numbers we compute with}}
+  // expected-error @below {{[TP0530] stablehlo.tuple has the type 'tuple<tensor<4xi32>, tensor<4xi32>>', which is not supported: expects a tensor of floats or integers of at most 64 bits}}
   %0 = stablehlo.tuple %x, %x : tuple<tensor<4xi32>, tensor<4xi32>>
   return %0 : tuple<tensor<4xi32>, tensor<4xi32>>
 }
@@ -387,7 +387,7 @@ func.func @exchange(%x: tensor<4xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
     sdy.return %a : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @below {{[TP0530] stablehlo.all_gather outside of a region for one device}}
+  // expected-error @below {{[TP0530] stablehlo.all_gather is not supported outside of manual regions in a program that has such regions}}
   %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
@@ -397,7 +397,7 @@ func.func @exchange(%x: tensor<4xf32>) -> tensor<8xf32> {
 sdy.mesh @mesh = <["x"=4]>
 func.func @groups(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1xf32>) {
-    // expected-error @below {{[TP0535] stablehlo.all_reduce in groups that do not follow axes of mesh @mesh}}
+    // expected-error @below {{[TP0535] stablehlo.all_reduce is not supported in groups that do not follow the axes of mesh @mesh}}
     %1 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>}> ({
     ^bb0(%l: tensor<f32>, %r: tensor<f32>):
       %s = stablehlo.add %l, %r : tensor<f32>
@@ -415,7 +415,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
   sdy.mesh @mesh = <["x"=2, "y"=4]>
   func.func @beyond(%x: tensor<8xf32>) -> tensor<8xf32> {
     %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<1xf32>) {
-      // expected-error @below {{[TP0531] stablehlo.collective_permute names device 9223372036854775807, which there is not, or twice}}
+      // expected-error @below {{[TP0531] stablehlo.collective_permute names device 9223372036854775807, which does not exist or is named twice}}
       %1 = "stablehlo.collective_permute"(%a) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, source_target_pairs = dense<[[9223372036854775807, 1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<1xf32>) -> tensor<1xf32>
       sdy.return %1 : tensor<1xf32>
     } : (tensor<8xf32>) -> tensor<8xf32>
@@ -429,7 +429,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
   sdy.mesh @mesh = <["x"=2, "y"=4]>
   func.func @beyond_in_a_group(%x: tensor<8xf32>) -> tensor<8xf32> {
     %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x", "y"}]>] out_shardings=[<@mesh, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<1xf32>) {
-      // expected-error @below {{[TP0531] stablehlo.all_reduce names device 9223372036854775807, which there is not, or twice}}
+      // expected-error @below {{[TP0531] stablehlo.all_reduce names device 9223372036854775807, which does not exist or is named twice}}
       %1 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 9223372036854775807]]> : tensor<1x2xi64>}> ({
       ^bb0(%b: tensor<f32>, %c: tensor<f32>):
         %s = stablehlo.add %b, %c : tensor<f32>
@@ -445,7 +445,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
 
 // Lists of one number many times, of more elements than 64 bits count.
 func.func @long_list(%x: tensor<4x4xf32>, %zero: tensor<f32>) -> tensor<2x2xf32> {
-  // expected-error @below {{[TP0531] stablehlo.reduce_window needs a list of integers `padding`}}
+  // expected-error @below {{[TP0531] stablehlo.reduce_window expects a list of integers `padding`}}
   %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<0> : tensor<9223372036854775807x2xi64>, window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
@@ -458,7 +458,7 @@ func.func @long_list(%x: tensor<4x4xf32>, %zero: tensor<f32>) -> tensor<2x2xf32>
 
 module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error @below {{[TP0531] stablehlo.collective_permute needs a list of integers `source_target_pairs`}}
+    // expected-error @below {{[TP0531] stablehlo.collective_permute expects a list of integers `source_target_pairs`}}
     %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<0> : tensor<9223372036854775807x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
@@ -469,7 +469,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{[TP0531] stablehlo.all_gather along an axis that is not manual}}
+    // expected-error @below {{[TP0531] stablehlo.all_gather exchanges along an axis that is not manual in the region around it: make the axis manual}}
     %1 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>
     %2 = stablehlo.slice %1 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
     sdy.return %2 : tensor<2xf32>
@@ -482,7 +482,7 @@ func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @across(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{[TP0531] stablehlo.collective_permute along an axis that is not manual}}
+    // expected-error @below {{[TP0531] stablehlo.collective_permute exchanges along an axis that is not manual in the region around it: make the axis manual}}
     %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
     sdy.return %1 : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
@@ -495,7 +495,7 @@ func.func @across(%x: tensor<4xf32>) -> tensor<4xf32> {
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @gaps(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1xf32>) {
-    // expected-error @below {{[TP0531] stablehlo.collective_permute along an axis that is not manual}}
+    // expected-error @below {{[TP0531] stablehlo.collective_permute exchanges along an axis that is not manual in the region around it: make the axis manual}}
     %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 2], [5, 7]]> : tensor<2x2xi64>}> : (tensor<1xf32>) -> tensor<1xf32>
     sdy.return %1 : tensor<1xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
@@ -508,7 +508,7 @@ func.func @gaps(%x: tensor<4xf32>) -> tensor<4xf32> {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{names axis "x", which a region around it makes manual}}
+    // expected-error @below {{names axis "x", which is already manual in a region around it: inside that region nothing can be cut along this axis; leave it out}}
     %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<1xf32>) {
       %2 = stablehlo.negate %b : tensor<1xf32>
       sdy.return %2 : tensor<1xf32>
@@ -523,7 +523,7 @@ func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
 // What JAX 0.4.30 wrote for jax.pmap, and others where it maps over another
 // dimension.
 module @pmap_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
-  // expected-error @below {{[TP0534] function 'main', argument #1: devices hold different values, and 'tensor<4xf32>' does not say along which dimension jax.pmap has cut the tensor}}
+  // expected-error @below {{[TP0534] function 'main', argument #1: devices hold different values, but 'tensor<4xf32>' does not show along which dimension jax.pmap has cut the tensor}}
   func.func @main(%w: tensor<4xf32> {mhlo.is_same_data_across_replicas = true}, %x: tensor<4xf32>) -> tensor<4xf32> {
     %0 = stablehlo.add %w, %x : tensor<4xf32>
     return %0 : tensor<4xf32>
@@ -555,7 +555,7 @@ func.func @unused(%x: tensor<4xf32>, %y: tensor<4xf8E5M2>) -> tensor<4xf32> {
 // -----
 
 func.func @effect(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @log: what it computes is known to its library alone}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @log is not supported, because only its own library knows what it computes; replace it by other operations}}
   %0 = stablehlo.custom_call @log(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
   return %x : tensor<4xf32>
 }
@@ -563,7 +563,7 @@ func.func @effect(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @features(%x: tensor<4x3xf32>, %w: tensor<4xf32>) -> tensor<4x3xf32> {
-  // expected-error @below {{[TP0531] stablehlo.batch_norm_training has operands of 3 numbers of its type, one for each feature}}
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_training expects scale, offset, mean and variance with 3 numbers of its element type, one for each feature}}
   %0:3 = "stablehlo.batch_norm_training"(%x, %w, %w) <{epsilon = 1.0e-5 : f32, feature_index = 1 : i64}> : (tensor<4x3xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
   return %0#0 : tensor<4x3xf32>
 }
@@ -579,7 +579,7 @@ func.func @feature(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
 // -----
 
 func.func @epsilon(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
-  // expected-error @below {{[TP0531] stablehlo.batch_norm_inference needs a number `epsilon`}}
+  // expected-error @below {{[TP0531] stablehlo.batch_norm_inference expects a number `epsilon`}}
   %0 = "stablehlo.batch_norm_inference"(%x, %w, %w, %w, %w) <{feature_index = 1 : i64}> : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
   return %0 : tensor<4x3xf32>
 }
@@ -588,7 +588,7 @@ func.func @epsilon(%x: tensor<4x3xf32>, %w: tensor<3xf32>) -> tensor<4x3xf32> {
 
 // Where the module has a mesh, too.
 sdy.mesh @mesh = <["x"=2]>
-// expected-error @below {{[TP0534] the sharding "{striped}" has another form than {devices=[2,4]<=[8]}, or lists devices in no regular order}}
+// expected-error @below {{[TP0534] the sharding "{striped}" cannot be read: expects the form {devices=[2,4]<=[8]}, or a list of devices in a regular order}}
 func.func @form(%x: tensor<8xf32> {mhlo.sharding = "{striped}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
@@ -599,7 +599,7 @@ func.func @form(%x: tensor<8xf32> {mhlo.sharding = "{striped}"}) -> tensor<8xf32
 // is said, in GSPMD's form and in Shardy's.
 module attributes {mhlo.num_partitions = 4 : i32} {
   func.func @maximal(%x: tensor<8x4xf32> {mhlo.sharding = "{devices=[4,1]<=[4]}"}) -> tensor<8x4xf32> {
-    // expected-warning @below {{the sharding is for one device alone, and every device of the mesh gets the value: write a replicated one}}
+    // expected-warning @below {{the sharding places the value on one device, but tp-opt gives it to every device of the mesh: write a replicated sharding}}
     %0 = stablehlo.exponential %x {mhlo.sharding = "{maximal device=2}"} : tensor<8x4xf32>
     return %0 : tensor<8x4xf32>
   }
@@ -611,7 +611,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
   sdy.mesh @maximal_mesh_2 = <[], device_ids=[2]>
   sdy.mesh @mesh = <["x"=4]>
   func.func @maximal(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<8x4xf32> {
-    // expected-warning @below {{the sharding is for one device alone, and every device of the mesh gets the value: write a replicated one}}
+    // expected-warning @below {{the sharding places the value on one device, but tp-opt gives it to every device of the mesh: write a replicated sharding}}
     %0 = stablehlo.exponential %x {sdy.sharding = #sdy.sharding_per_value<[<@maximal_mesh_2, []>]>} : tensor<8x4xf32>
     return %0 : tensor<8x4xf32>
   }
@@ -621,7 +621,7 @@ module attributes {mhlo.num_partitions = 4 : i32} {
 
 func.func @window(%x: tensor<4xf32>) -> tensor<2xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
-  // expected-error @below {{[TP0531] stablehlo.reduce_window has a region that returns a scalar for each operand, of its type}}
+  // expected-error @below {{[TP0531] stablehlo.reduce_window expects a region that returns a scalar of each operand's element type}}
   %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 3>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     stablehlo.return
@@ -633,7 +633,7 @@ func.func @window(%x: tensor<4xf32>) -> tensor<2xf32> {
 
 func.func @reduce(%x: tensor<4xf32>) -> tensor<f32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
-  // expected-error @below {{[TP0531] stablehlo.reduce has a region that returns a scalar for each operand, of its type}}
+  // expected-error @below {{[TP0531] stablehlo.reduce expects a region that returns a scalar of each operand's element type}}
   %0 = "stablehlo.reduce"(%x, %c) <{dimensions = array<i64: 0>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %1 = stablehlo.convert %a : (tensor<f32>) -> tensor<f64>
@@ -646,7 +646,7 @@ func.func @reduce(%x: tensor<4xf32>) -> tensor<f32> {
 
 // Neither a byte nor a bit for each.
 func.func @booleans() -> tensor<9xi1> {
-  // expected-error @below {{[TP0307] expected a byte or a bit for each element of 'tensor<9xi1>'}}
+  // expected-error @below {{[TP0307] expects a byte or a bit for each element of 'tensor<9xi1>'}}
   %0 = stablehlo.constant dense<"0x010101"> : tensor<9xi1>
   return %0 : tensor<9xi1>
 }

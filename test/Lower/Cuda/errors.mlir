@@ -17,13 +17,13 @@
 // RUN: tp-opt %t/float8.mlir --split-input-file --verify-diagnostics --tp-write-artifact="target=cuda fp8=true ptxas=none file=%t/b.tpx"
 // RUN: tp-opt %t/cpu.mlir --split-input-file --verify-diagnostics --tp-write-artifact="file=%t/b.tpx"
 
-// CHIP:    [TP0821] there is no chip 'sm_10' to compile for: write sm_80 or a later one
+// CHIP:    [TP0821] the GPU 'sm_10' is not supported: write chips=sm_80 or a later one
 // PTXAS:   [TP0825] cannot execute '{{.*}}none', which ptxas= names
 // REFUSED: [TP0824] for sm_90, {{.*}}fake_ptxas ended with 255: in kernel rows1: Arguments mismatch for instruction 'add'
-// FP8:     [TP0826] sm_86 does not multiply 8-bit floats: name chips from sm_89 on, or compile without fp8=true
+// FP8:     [TP0826] sm_86 cannot multiply 8-bit floats: name chips from sm_89 on, or compile without fp8=true
 // FP8CPU:  [TP0604] fp8=true expects a GPU, got target=cpu: write target=cuda, or leave out fp8=true
-// CHIPCPU: [TP0604] chips= is for GPUs, and target=cpu: write target=cuda, or leave it out
-// PTXASCPU: [TP0604] ptxas= is for GPUs
+// CHIPCPU: [TP0604] chips= is only for GPUs, but the target is cpu: write target=cuda, or leave it out
+// PTXASCPU: [TP0604] ptxas= is only for GPUs, but the target is
 // EMPTY:   [TP0824] for sm_90, /bin/true wrote no code for a GPU
 
 //--- two.mlir
@@ -40,7 +40,7 @@ step.program @copy inputs [] outputs [] {
   %x = step.alloc at 0 : memref<4x8xf32>
   %y = step.alloc at 128 : memref<8x4xf32>
   %t = step.view %y : memref<8x4xf32> as memref<4x8xf32, strided<[1, 4]>>
-  // expected-error @below {{[TP0822] step.copy in this form is not executed on cuda}}
+  // expected-error @below {{[TP0822] step.copy in this form is not supported on cuda}}
   step.copy %x to %t : memref<4x8xf32> to memref<4x8xf32, strided<[1, 4]>>
 }
 
@@ -49,7 +49,7 @@ step.program @copy inputs [] outputs [] {
 step.program @fill inputs [] outputs [] {
   %x = step.alloc at 0 : memref<4xf64>
   step.fill %x with 0.0 : f64 in memref<4xf64>
-  // expected-error @below {{[TP0822] step.fill in this form is not executed on cuda}}
+  // expected-error @below {{[TP0822] step.fill in this form is not supported on cuda}}
   step.fill %x with 1.0 : f64 in memref<4xf64>
 }
 
@@ -59,7 +59,7 @@ step.program @matmul inputs [] outputs [] {
   %a = step.alloc at 0 : memref<1x1x1x4x4xf32>
   %b = step.alloc at 64 : memref<1x1x1x4x4xf32>
   step.matmul %a, %a into %b : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
-  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cuda}}
+  // expected-error @below {{[TP0822] step.matmul in this form is not supported on cuda}}
   step.matmul %a, %a into %b then [#step<post silu>] : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
 }
 
@@ -70,7 +70,7 @@ step.program @float8 inputs [] outputs [] {
   %a = step.alloc at 0 : memref<1x1x1x16x16xf8E4M3FN>
   %t = step.view %a : memref<1x1x1x16x16xf8E4M3FN> as memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>>
   %b = step.alloc at 256 : memref<1x1x1x16x16xf32>
-  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cuda}}
+  // expected-error @below {{[TP0822] step.matmul in this form is not supported on cuda}}
   step.matmul %a, %t into %b : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>> into memref<1x1x1x16x16xf32>
 }
 
@@ -96,7 +96,7 @@ step.program @along_k inputs [] outputs [] {
   %t = step.view %a : memref<1x1x1x16x16xf8E4M3FN> as memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>>
   %b = step.alloc at 256 : memref<1x1x1x16x16xf32>
   step.matmul %a, %t into %b : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>> into memref<1x1x1x16x16xf32>
-  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cuda}}
+  // expected-error @below {{[TP0822] step.matmul in this form is not supported on cuda}}
   step.matmul %a, %a into %b : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN> into memref<1x1x1x16x16xf32>
 }
 
@@ -108,7 +108,7 @@ step.program @residual inputs [] outputs [] {
   %b = step.alloc at 256 : memref<1x1x1x16x16xbf16>
   %r = step.alloc at 1024 : memref<16x20xbf16>
   %p = step.view %r : memref<16x20xbf16> as memref<1x1x1x16x16xbf16, strided<[0, 0, 0, 20, 1]>>
-  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cuda}}
+  // expected-error @below {{[TP0822] step.matmul in this form is not supported on cuda}}
   step.matmul %a, %t into %b then [#step<post add>] with(%p : memref<1x1x1x16x16xbf16, strided<[0, 0, 0, 20, 1]>>) : memref<1x1x1x16x16xf8E4M3FN>, memref<1x1x1x16x16xf8E4M3FN, strided<[0, 0, 0, 1, 16]>> into memref<1x1x1x16x16xbf16>
 }
 
@@ -116,7 +116,7 @@ step.program @residual inputs [] outputs [] {
 step.program @combine inputs [] outputs [] {
   %x = step.alloc at 0 : memref<4xf32>
   %y = step.alloc at 64 : memref<4xf32>
-  // expected-error @below {{[TP0822] step.combine has no kernel on a CPU}}
+  // expected-error @below {{[TP0822] step.combine is not supported on the target CPU}}
   step.combine sum %x, %x into %y : memref<4xf32>, memref<4xf32> into memref<4xf32>
 }
 
@@ -125,6 +125,6 @@ step.program @combine inputs [] outputs [] {
 step.program @half inputs [] outputs [] {
   %a = step.alloc at 0 : memref<1x1x1x4x4xf16>
   %b = step.alloc at 64 : memref<1x1x1x4x4xf16>
-  // expected-error @below {{[TP0822] step.matmul in this form is not executed on cpu}}
+  // expected-error @below {{[TP0822] step.matmul in this form is not supported on cpu}}
   step.matmul %a, %a into %b : memref<1x1x1x4x4xf16>, memref<1x1x1x4x4xf16> into memref<1x1x1x4x4xf16>
 }

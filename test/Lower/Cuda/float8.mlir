@@ -119,11 +119,11 @@ func.func @widened(%x: tensor<5x32xf8E4M3FN>, %w: tensor<48x32xf8E4M3FN>) -> ten
 // CHECK:       step.matmul {{.*}} : memref<1x1x1x16x40xbf16{{.*}}>, {{.*}} into memref<1x1x1x16x24xbf16
 // CHECK:       step.matmul {{.*}} : memref<1x1x1x16x40xf32{{.*}}>, {{.*}} into memref<1x1x1x16x24xf32
 func.func @uneven(%x: tensor<16x40xf8E4M3FN>, %w: tensor<24x40xf8E4M3FN>) -> (tensor<16x24xbf16>, tensor<16x24xf32>) {
-  // expected-remark @below {{'f8E4M3FN' is not multiplied as such: cuBLASLt multiplies m x k and k x n where k and n are multiples of 16, not 40 and 24}}
+  // expected-remark @below {{'f8E4M3FN' is converted to a wider type before it is multiplied: cuBLASLt multiplies m x k by k x n matrices of 8-bit floats only if k and n are multiples of 16, got 40 and 24}}
   %0 = tp.einsum "md,ed->me" %x, %w : (tensor<16x40xf8E4M3FN>, tensor<24x40xf8E4M3FN>) -> tensor<16x24xbf16>
   %1 = tp.convert %x : tensor<16x40xf8E4M3FN> -> tensor<16x40xf32>
   %2 = tp.convert %w : tensor<24x40xf8E4M3FN> -> tensor<24x40xf32>
-  // expected-remark @below {{'f8E4M3FN' is not multiplied as such}}
+  // expected-remark @below {{'f8E4M3FN' is converted to a wider type before it is multiplied:}}
   %3 = tp.einsum "md,ed->me" %1, %2 : (tensor<16x40xf32>, tensor<24x40xf32>) -> tensor<16x24xf32>
   return %0, %3 : tensor<16x24xbf16>, tensor<16x24xf32>
 }
@@ -131,7 +131,7 @@ func.func @uneven(%x: tensor<16x40xf8E4M3FN>, %w: tensor<24x40xf8E4M3FN>) -> (te
 // CHECK-LABEL: step.program @longer
 // CHECK:       step.matmul {{.*}} : memref<1x1x1x16x32xbf16{{.*}}>
 func.func @longer(%x: tensor<16x32xf8E5M2>, %w: tensor<16x32xf8E5M2>) -> tensor<16x16xf32> {
-  // expected-remark @below {{'f8E5M2' is not multiplied as such: cuBLASLt multiplies f8E4M3FN alone by itself}}
+  // expected-remark @below {{'f8E5M2' is converted to a wider type before it is multiplied: cuBLASLt supports 8-bit floats only if both operands are f8E4M3FN}}
   %0 = tp.einsum "md,ed->me" %x, %w : (tensor<16x32xf8E5M2>, tensor<16x32xf8E5M2>) -> tensor<16x16xf32>
   return %0 : tensor<16x16xf32>
 }

@@ -122,5 +122,5 @@ TEST_F(Kernels, MayBeMissing) {
     EXPECT_TRUE(failed(emitCpuKernel(builder, sort, "sort0")));
   });
   EXPECT_EQ(message, getText(ErrorCode::NoKernel).str() +
-                         "step.sort has no kernel on a CPU");
+                         "step.sort is not supported on a CPU");
 }

@@ -47,8 +47,9 @@ TEST(MachineTest, UnknownMachineIsANamedError) {
   llvm::Expected<Machine> machine = getMachine("h300");
   ASSERT_FALSE(bool(machine));
   std::string message = llvm::toString(machine.takeError());
-  EXPECT_NE(message.find("[TP0610] machine 'h300' is neither h100, h200, cpu"),
-            std::string::npos)
+  EXPECT_NE(
+      message.find("[TP0610] machine 'h300' is neither one of h100, h200, cpu"),
+      std::string::npos)
       << message;
 }
 
@@ -83,15 +84,17 @@ TEST(MachineTest, SaysWhatIsWrongWithAFile) {
   };
   const char *rest = R"("memory_bandwidth": 1, "link": {"us": 1, "gbps": 1}})";
   for (const Case &c : {
-           Case{"[]", "the file is not one JSON object"},
-           Case{R"({"name": "", "flops": 1, )", "\"name\" is a string"},
-           Case{R"({"name": 3, "flops": 1, )", "\"name\" is a string"},
+           Case{"[]", "expects one JSON object in the file"},
+           Case{R"({"name": "", "flops": 1, )",
+                "\"name\" must be a string that is not empty"},
+           Case{R"({"name": 3, "flops": 1, )",
+                "\"name\" must be a string that is not empty"},
            Case{R"({)", "\"flops\" is missing"},
-           Case{R"({"flops": 0, )", "\"flops\" is a positive number"},
-           Case{R"({"flops": -1, )", "\"flops\" is a positive number"},
-           Case{R"({"flops": "1", )", "\"flops\" is a positive number"},
+           Case{R"({"flops": 0, )", "\"flops\" must be a positive number"},
+           Case{R"({"flops": -1, )", "\"flops\" must be a positive number"},
+           Case{R"({"flops": "1", )", "\"flops\" must be a positive number"},
            Case{R"({"flops": 1, "memory": 1, )",
-                "\"memory\" is no key of a machine"},
+                "\"memory\" is not a key of a machine file"},
        }) {
     std::string text = c.text;
     if (text != "[]")
@@ -102,9 +105,9 @@ TEST(MachineTest, SaysWhatIsWrongWithAFile) {
   }
   EXPECT_EQ(getError("{").find("[TP0611] m.json:1:2: not JSON"), 0u);
   EXPECT_EQ(getError("{\n \"flops\": \"much\"}"),
-            "[TP0611] m.json:2:2: \"flops\" is a positive number");
+            "[TP0611] m.json:2:2: \"flops\" must be a positive number");
   EXPECT_EQ(getError("{\"flops\": 1, \"flops\": 2}"),
-            "[TP0611] m.json:1:14: the key \"flops\" stands twice");
+            "[TP0611] m.json:1:14: the key \"flops\" is given twice");
   // LLVM's parser calls itself for every level.
   std::string deep;
   for (int i = 0; i < 100000; ++i)
@@ -168,12 +171,14 @@ TEST(MachineTest, SaysWhatIsWrongWithAHost) {
         "\n\"host\": " +
         host + "}");
   };
-  EXPECT_EQ(getErrorOf("8"),
-            "[TP0611] m.json:2:1: \"host\" is {\"devices\": .., \"link\": ..}");
+  EXPECT_EQ(
+      getErrorOf("8"),
+      "[TP0611] m.json:2:1: \"host\" must be {\"devices\": .., \"link\": ..}");
   EXPECT_EQ(getErrorOf("{}"), "[TP0611] m.json:2:1: \"devices\" is missing");
-  EXPECT_EQ(getErrorOf(R"({"devices": 1.5})"),
-            "[TP0611] m.json:2:10: \"devices\" is a whole number of at most "
-            "1048576");
+  EXPECT_EQ(
+      getErrorOf(R"({"devices": 1.5})"),
+      "[TP0611] m.json:2:10: \"devices\" must be a whole number of at most "
+      "1048576");
   EXPECT_EQ(getErrorOf(R"({"devices": 8})"),
             "[TP0611] m.json:2:1: \"link\" is missing: write {\"us\": .., "
             "\"gbps\": ..}");

@@ -143,7 +143,7 @@ TEST_F(GroupsTest, Errors) {
     return StringRef(text).contains(reason);
   };
   EXPECT_TRUE(says("dense<[[0, 1]]> : tensor<1x2xi64>",
-                   "has groups of all 8 devices, not of 2"));
+                   "expects groups that contain all 8 devices, got 2"));
   EXPECT_TRUE(
       says("dense<[[0,1,2,3],[4,5,6,6]]> : tensor<2x4xi64>", "device 6"));
   EXPECT_TRUE(

@@ -584,7 +584,7 @@ TEST(InFlight, StaysInItsRegion) {
     if (!startsInside)
       program.loop(0, 2, 1);
     program.done(row);
-    EXPECT_TRUE(contains(check(program), "in its region"));
+    EXPECT_TRUE(contains(check(program), "in the same region"));
   }
   Flight twice;
   uint32_t row = twice.addReduce();
@@ -593,7 +593,8 @@ TEST(InFlight, StaysInItsRegion) {
   twice.start(row);
   twice.done(row);
   twice.done(row);
-  EXPECT_TRUE(contains(check(twice), "starts a collective that is under way"));
+  EXPECT_TRUE(
+      contains(check(twice), "starts a collective that is already running"));
 }
 
 /// How long 10,000 steps take to verify while 300 collectives are under way is

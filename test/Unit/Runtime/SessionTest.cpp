@@ -662,7 +662,7 @@ TEST(SessionFaults, ALateRunIsEnded) {
     absl::Time begin = absl::Now();
     absl::Status status = (*session)->run("main");
     EXPECT_EQ(getErrorCode(status), ErrorCode::RunTimeout) << status;
-    EXPECT_TRUE(contains(status, "run of 'main' has not ended within 50ms"));
+    EXPECT_TRUE(contains(status, "run of 'main' has not finished within 50ms"));
     for (const absl::Status &error : (*session)->getRankErrors())
       EXPECT_EQ(getErrorCode(error), ErrorCode::RunTimeout) << error;
     EXPECT_EQ((*session)->run("main"), status);

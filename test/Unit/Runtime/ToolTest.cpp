@@ -347,7 +347,7 @@ TEST_F(Tool, EndsWhereTheCheckpointSays) {
       absl::StrContains(bad.err, "expects a token id or a list of them"))
       << bad.err;
   write("generation_config.json", "[");
-  EXPECT_TRUE(absl::StrContains(run(command).err, "is no JSON object"));
+  EXPECT_TRUE(absl::StrContains(run(command).err, "is not a JSON object"));
 }
 
 TEST_F(Tool, SamplesRepeatably) {

@@ -31,9 +31,9 @@ TEST(ReshardStep, SaysWhyThereIsNone) {
   using K = CollectiveKind;
   EXPECT_EQ(makeText("x4", K::AllSlice, "[-,-]", "[x,-]", {8, 8}), "S{x}");
   EXPECT_EQ(makeText("x4", K::AllSlice, "[-,-]", "[-,-]", {8, 8}),
-            "it has no axes");
+            "the step has no axes");
   EXPECT_EQ(makeText("x4", K::AllSlice, "[x,-]", "[-,x]", {8, 8}),
-            "axis \"x\" is in use already");
+            "axis \"x\" is already used by this sharding");
   EXPECT_EQ(
       makeText("x6", K::AllSlice, "[x:(1)2,-]", "[x:(1)2,x:(2)3]", {6, 6}),
       "S{x:(2)3}");
@@ -48,24 +48,25 @@ TEST(ReshardStep, SaysWhyThereIsNone) {
   EXPECT_EQ(makeText("x4", K::AllGather, "[x] ", "[x,-]", {8}),
             "the shardings differ in rank");
   EXPECT_EQ(makeText("x4", K::AllGather, "[x]", "[-]", {8, 8}),
-            "the sharding has 1 dimensions, the tensor has 2");
+            "the sharding has 1 dimensions, but the tensor has 2");
   EXPECT_EQ(makeText("x4,y2", K::ReduceScatter, "[-] +x", "[y]", {8}),
             "the value is not unreduced along {\"y\"}");
   EXPECT_EQ(makeText("x4,y2", K::AllReduce, "[-] +x", "[-] +y", {8}),
-            "it has no axes");
+            "the step has no axes");
   EXPECT_EQ(makeText("x4,y2", K::AllReduce, "[y] +x", "[y]", {8}), "AR{x} V=4");
   EXPECT_EQ(makeText("x4,y2", K::ToPartial, "[-] +x", "[-] max+x,y", {8}),
             "the value is a partial sum and cannot be a partial max as well");
   EXPECT_EQ(makeText("x4,y2", K::ToPartial, "[x]", "[y]", {8}),
-            "it has no axes");
+            "the step has no axes");
   EXPECT_EQ(makeText("x4,y2", K::AllToAll, "[x,y]", "[y,x]", {8, 8}),
             "dimension 0 both gives and takes axes");
   EXPECT_EQ(makeText("x4,y2", K::CollectivePermute, "[x,y]", "[y,x]", {8, 8}),
-            "it changes the number of blocks of dimension 0 from 4 to 2");
+            "the step changes the number of blocks of dimension 0 from 4 to 2");
   EXPECT_EQ(makeText("x2,y2", K::CollectivePermute, "[x]", "[y] +x", {8}),
-            "it changes how many devices hold addends, or of what kind");
+            "the step changes how many devices hold addends, or the kind of "
+            "their reduction");
   EXPECT_EQ(makeText("x2,y2", K::CollectivePermute, "[x]", "[x]", {8}),
-            "it moves nothing");
+            "the step moves nothing");
 }
 
 /// A correct all-to-all from [x,-] to [-,x] of 8x8 on x4,y2.
@@ -83,15 +84,15 @@ TEST_F(Exchange, VerifiesEveryPart) {
   ReshardStep wrong = step;
   wrong.payload = 15;
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "its payload is 16 elements, not 15");
+            "the payload of the step is 16 elements, not 15");
   wrong = step;
   wrong.axes = axes(m, "x,y");
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "its axes are {\"x\"}, not {\"x\", \"y\"}");
+            "the axes of the step are {\"x\"}, not {\"x\", \"y\"}");
   wrong = step;
   wrong.result = sharding(m, "[-,y]");
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "it leads to [{}, {\"x\"}], not to [{}, {\"y\"}]");
+            "the step leads to [{}, {\"x\"}], not to [{}, {\"y\"}]");
 }
 
 // Steps as a user may write them: no part of one is trusted.
@@ -99,7 +100,7 @@ TEST_F(Exchange, RejectsNonsense) {
   ReshardStep wrong = step;
   wrong.moves[0].to = 7;
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "it moves an axis between dimensions 0 and 7 of 2");
+            "the step moves an axis between dimensions 0 and 7 of 2");
   wrong = step;
   wrong.moves[0].axis = {0, 1, 3};
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
@@ -113,17 +114,18 @@ TEST_F(Exchange, RejectsNonsense) {
   EXPECT_EQ(verifyStep(m, in, wrong, shape), "axis \"x\" is used twice");
   wrong = step;
   EXPECT_EQ(verifyStep(m, sharding(m, "[(x,y),-]"), wrong, shape),
-            "dimension 0 does not end with {\"x\"} in some order");
+            "dimension 0 must end with {\"x\"} in some order");
   wrong.kind = CollectiveKind::AllGather;
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "it lists axes for 0 dimensions of 2");
+            "the step lists axes for 0 dimensions of 2");
   wrong.dimAxes = {{}, axes(m, "x")};
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "dimension 1 does not end with {\"x\"}");
+            "dimension 1 must end with {\"x\"}");
   wrong.kind = CollectiveKind::ToPartial;
   wrong.axes = axes(m, "y");
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "its axes {\"y\"} do not include all that dimensions lose");
+            "the axes of the step {\"y\"} do not include all axes that "
+            "dimensions lose");
   wrong.kind = CollectiveKind::CollectivePermute;
   wrong.result.dims[0].axes = axes(m, "y,y");
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
@@ -137,12 +139,12 @@ TEST(ReshardStep, RejectsPartsThatDoNotFit) {
   step.kind = CollectiveKind::AllSlice;
   step.dimAxes = {axes(m, "x:(1)2"), axes(m, "x:(3)2")};
   EXPECT_EQ(verifyStep(m, sharding(m, "[-,-]"), step, {6, 6}),
-            "sub-axes \"x\":(1)2 and \"x\":(3)2 cannot be parts of one "
-            "factorisation");
+            "sub-axes \"x\":(1)2 and \"x\":(3)2 cannot be used together: no "
+            "factorization of the axis contains both");
   step.dimAxes = {axes(m, "x:(3)2"), {}};
   EXPECT_EQ(verifyStep(m, sharding(m, "[-,x:(1)2]"), step, {6, 6}),
-            "sub-axes \"x\":(1)2 and \"x\":(3)2 cannot be parts of one "
-            "factorisation");
+            "sub-axes \"x\":(1)2 and \"x\":(3)2 cannot be used together: no "
+            "factorization of the axis contains both");
 }
 
 // An axis that arrives in one piece may come from two dimensions.

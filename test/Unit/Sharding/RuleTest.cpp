@@ -82,15 +82,16 @@ TEST(Rule, KindsOfFactors) {
 
 TEST(Rule, SaysWhatDoesNotFit) {
   EXPECT_EQ(parse("ik,kj", {{8, 32}, {32, 16}}, {}),
-            "equation \"ik,kj\": it has no '->'");
-  EXPECT_EQ(parse("ik->i", {{8, 32}, {32, 16}}, {{8}}),
-            "equation \"ik->i\": it has 1 operands, the op has 2");
+            "equation \"ik,kj\": the equation has no '->'");
+  EXPECT_EQ(
+      parse("ik->i", {{8, 32}, {32, 16}}, {{8}}),
+      "equation \"ik->i\": the equation has 1 operands, but the op has 2");
   EXPECT_EQ(parse("ik,kj->ij", {{8, 32}, {33, 16}}, {{8, 16}}),
-            "equation \"ik,kj->ij\": 'k' is 32 and, in dimension 0 of operand "
-            "#1, 33");
+            "equation \"ik,kj->ij\": letter 'k' has size 32, but "
+            "dimension 0 of operand #1 has size 33");
   EXPECT_EQ(parse("ijk->i", {{8, 32}}, {{8}}),
-            "equation \"ijk->i\": operand #0 has 3 dimensions in the equation "
-            "and 2 in its type");
+            "equation \"ijk->i\": operand #0 has 3 dimensions in the equation, "
+            "but 2 in its type");
   EXPECT_EQ(parse("ii->i", {{8, 8}}, {{8}}),
             "equation \"ii->i\": 'i' appears twice in operand #0");
   EXPECT_EQ(parse("i?->i", {{8, 8}}, {{8}}),
@@ -98,8 +99,8 @@ TEST(Rule, SaysWhatDoesNotFit) {
   EXPECT_EQ(parse("(ij->ij", {{12}}, {{3, 4}}),
             "equation \"(ij->ij\": '(' is never closed in operand #0");
   EXPECT_EQ(parse("(hd)->h", {{12}}, {{5}}),
-            "equation \"(hd)->h\": the sizes in (..) around 'd' cannot be told "
-            "apart");
+            "equation \"(hd)->h\": the sizes of the letters in (..) around 'd' "
+            "cannot be determined");
   EXPECT_EQ(parse("b1->b", {{2, 3}}, {{2}}),
             "equation \"b1->b\": dimension 1 of operand #0 has size 3, its "
             "factors give 1");

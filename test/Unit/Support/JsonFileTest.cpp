@@ -57,8 +57,9 @@ TEST(JsonFile, Errors) {
   EXPECT_EQ(getError("[{\"a\": 1}, {\"a\": 2}]"), "none");
   EXPECT_EQ(getError("\"a\""), "none");
   // Without a place: nobody should print that line.
-  EXPECT_EQ(getError("{\"a\x01\": 1}"),
-            "0:0: not JSON: has control characters, so it is no text");
+  EXPECT_EQ(
+      getError("{\"a\x01\": 1}"),
+      "0:0: not JSON: the file has control characters, so it is not a text");
   EXPECT_EQ(getError("{\"\xff\": 1}"), "0:0: not JSON: byte 2 is not UTF-8");
   EXPECT_EQ(StringRef(getError("{\"a\" 1}")).find("not JSON: "), 5u);
   // Malformed text is called so even where a key stands twice.

@@ -68,8 +68,8 @@ def SPMD_MeshAttr : SPMD_Attr<"Mesh", "mesh"> {
   let description = [{
     Places are numbered row-major, the first axis slowest, and place p has device
     p, or `device_ids[p]`. Rank d of a program holds the blocks of device d's
-    place. What is computed, and in which order sums are taken, does not depend on
-    it; which link of a machine an axis crosses does.
+    place. The results and the order of sums do not depend on this numbering; only the
+    links of the machine that an axis uses do.
 
     **Constraints:** axis names are distinct and not empty; sizes are at least
     one; `device_ids`, if given, is a permutation of the device numbers.
@@ -125,16 +125,15 @@ def SPMD_DimShardingAttr : SPMD_Attr<"DimSharding", "dim"> {
 }
 
 def SPMD_ShardingAttr : SPMD_Attr<"Sharding", "sharding"> {
-  let summary = "How a tensor lies on the devices of a mesh";
+  let summary = "How a tensor is distributed over the devices of a mesh";
   let description = [{
-    One entry per dimension, then the axes that propagation must leave alone,
+    One entry per dimension, then the axes along which the value must stay replicated,
     then the axes along which devices hold partial values.
 
-    **Constraints** (checked where the sharding stands, since they need the
-    mesh): the mesh exists and has the axes; one entry per tensor dimension;
-    sub-axes divide their axis; an axis is used once; neighbouring sub-axes that
-    make a larger one are written as that one; an empty open dimension has no
-    priority.
+    **Constraints** (checked where the sharding is used, because they need the mesh):
+    the mesh exists and has the axes; one entry per tensor dimension; sub-axes divide
+    their axis; an axis is used once; neighbouring sub-axes that make a larger one are
+    written as that one; an empty open dimension has no priority.
 
     Example:
 
@@ -167,8 +166,8 @@ def SPMD_LocalAttr : SPMD_Attr<"Local", "local", [
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let summary = "The encoding of a per-device tensor type";
   let description = [{
-    Says which part of what global tensor a device's buffer is: no rewrite can
-    lose a partial sum, the global extent or the padding.
+    Describes which part of which global tensor a device's buffer is, so that no rewrite
+    can lose a partial sum, the global size or the padding.
 
     **Constraints:** `global` has one size of at least 0 for each dimension of the
     sharding, and the tensor as many dimensions.

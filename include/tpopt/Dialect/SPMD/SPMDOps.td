@@ -28,10 +28,10 @@ def SPMD_DimAxes : TypedArrayAttrBase<SPMD_AxisListAttr,
 def SPMD_MeshOp : SPMD_Op<"mesh", [Symbol]> {
   let summary = "Name a grid of devices";
   let description = [{
-    **Meaning:** the devices a program runs on, for shardings to refer to.
+    **Meaning:** the devices that a program runs on; shardings refer to it.
 
     **Constraints**
-    1. `links`, if given, has one entry per axis.
+    1. `links`, if given, has one `#spmd.link<..>` per axis.
 
     Example:
 
@@ -57,10 +57,10 @@ class SPMD_IdentityOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<LinearOpInterface>]>;
 
 def SPMD_ConstraintOp : SPMD_IdentityOp<"constraint"> {
-  let summary = "Ask for a sharding of a value";
+  let summary = "Request a sharding of a value";
   let description = [{
-    **Meaning:** the input unchanged, laid out as `sharding` says. Closed
-    dimensions are exactly so; open ones may get further axes.
+    **Meaning:** the input unchanged, with the sharding `sharding`. Closed dimensions
+    have exactly these axes; open ones may get further axes.
 
     **Constraints**
     1. The sharding fits the tensor and its mesh (see `#spmd.sharding`).
@@ -80,9 +80,9 @@ def SPMD_ConstraintOp : SPMD_IdentityOp<"constraint"> {
 def SPMD_ReshardOp : SPMD_IdentityOp<"reshard"> {
   let summary = "Change the sharding of a value";
   let description = [{
-    **Meaning:** the input unchanged, from the sharding its producer gives it to
-    `sharding`. Partition writes these; Collectives replaces each by the
-    cheapest sequence of collectives.
+    **Meaning:** the input unchanged, moved from the sharding of its producer to
+    `sharding`. `tp-partition` inserts these ops; `tp-plan-collectives` replaces each by
+    the cheapest sequence of collectives.
 
     **Constraints**
     1. The sharding fits the tensor and its mesh (see `#spmd.sharding`).
@@ -102,14 +102,14 @@ def SPMD_ReshardOp : SPMD_IdentityOp<"reshard"> {
 def SPMD_BarrierOp : SPMD_IdentityOp<"barrier"> {
   let summary = "Keep shardings from propagating past a point";
   let description = [{
-    **Meaning:** the input unchanged. Propagation crosses in the allowed direction
-    only: `forward` is from operand to result, `backward` from result to operand,
+    **Meaning:** the input unchanged. Shardings propagate through it only in the allowed
+    direction: `forward` is from operand to result, `backward` from result to operand,
     `none` neither, `both` each. The words are those of Shardy's
     `sdy.propagation_barrier`.
 
-    An older form, `spmd.barrier %0 "forward"`, names the directions that are
-    stopped, `"forward"`, `"backward"` or `"both"`. It is read with a warning, and
-    printed as the new one.
+    An older form, `spmd.barrier %0 "forward"`, names the directions that are stopped
+    instead, `"forward"`, `"backward"` or `"both"`. It is read with a warning, and
+    printed in the new form.
 
     **Constraints**
     1. `allowed_direction` is `forward`, `backward`, `none` or `both`.
@@ -127,10 +127,10 @@ def SPMD_BarrierOp : SPMD_IdentityOp<"barrier"> {
 }
 
 def SPMD_GroupOp : SPMD_Op<"group", []> {
-  let summary = "Make values take one sharding together";
+  let summary = "Give several values the same sharding";
   let description = [{
-    **Meaning:** all values given to `spmd.group` with the same `id` are
-    propagated as one.
+    **Meaning:** all values that `spmd.group` ops with the same `id` name get one
+    sharding in propagation.
 
     **Constraints**
     1. All values of a group have the same shape.
@@ -154,29 +154,29 @@ def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
     SingleBlock, DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isBorder"]>]> {
   let summary = "A region written for one device";
   let description = [{
-    **Meaning:** the body sees, on the manual axes, what one device holds:
-    arguments arrive in `in_shardings`, and what the body returns is put
-    together by `out_shardings`. Inside, `spmd.axis_index`, `spmd.shift` and
-    collectives over the manual axes are allowed. Axes of the mesh without a
-    manual part are free: along these the body is code like any other, which
-    shardings propagate into and which is partitioned, evenly. What all axes are
-    manual for nobody looks into; Localize makes every region one of these. A
-    region in another one is manual along further axes: it takes and gives
-    tensors that the outer one's have cut already, and its body speaks of one
-    place along both. Localize writes its body into the outer one's.
+    **Meaning:** along the manual axes, the body computes on one device's part: its
+    arguments are the parts of the operands by `in_shardings`, and the results are
+    assembled from its returned values by `out_shardings`. Inside, `spmd.axis_index`,
+    `spmd.shift` and collectives over the manual axes are allowed. Axes of the mesh
+    without a manual part are free: along these the body is like other code; shardings
+    propagate into it, and it is partitioned, but only into even blocks. A body for
+    which all axes are manual is not changed; `tp-localize` turns every region into such
+    a one. A region inside another one is manual along further axes: its operands and
+    results are already cut by the outer region, and its body computes at one place
+    along the axes of both. `tp-localize` inlines it into the outer region.
 
     **Constraints**
-    1. One in-sharding and region argument per operand, one out-sharding and
-       returned value per result, and at least one of them: they name the mesh.
+    1. There is at least one operand or result. There is one in-sharding and region
+       argument per operand, and one out-sharding and returned value per result.
     2. Every sharding fits its tensor and mesh, and all name the same mesh.
     3. `axes` are axes of the mesh, each once.
-    4. An axis of a sharding is manual as a whole or not at all, and manual axes
-       stand before all others in every dimension. If a part of an axis is
-       manual, no other part of it cuts anything.
+    4. An axis of a sharding must be manual as a whole or not at all, and in every
+       dimension manual axes come before all others. If a part of an axis is manual, no
+       other part of it may cut anything.
     5. Region arguments have the operands' types, cut by the manual axes.
     6. Returned values have the results' types, cut by the manual axes.
-    7. In another manual region, it names that one's mesh and none of the axes
-       that are manual there.
+    7. Inside another manual region, it names the mesh of that region and none of the
+       axes that are manual there.
 
     Example:
 
@@ -206,7 +206,7 @@ def SPMD_ReturnOp : SPMD_Op<"return", [Pure, Terminator, ReturnLike,
     ParentOneOf<["ManualOp"]>]> {
   let summary = "End a manual region";
   let description = [{
-    **Meaning:** the values that `spmd.manual` puts together.
+    **Meaning:** the values that `spmd.manual` assembles its results from.
 
     Example:
 
@@ -228,9 +228,8 @@ def SPMD_ReturnOp : SPMD_Op<"return", [Pure, Terminator, ReturnLike,
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let cppNamespace = "::tp::spmd";
   let description = [{
-    A change of layout as one launch: what is sent, and between which shardings.
-    Part i is operand i on its way to result i; there is one, but where
-    `spmd.combined` says otherwise.
+    A change of layout in one launch, from one sharding to another. Part i moves operand
+    i to result i; only `spmd.combined` has several parts.
   }];
   let methods = [
     InterfaceMethod<"The sharding of the first input.",
@@ -264,11 +263,11 @@ defvar inOutFormat = [{
 defvar collectiveConstraints = [{
 
     **Constraints**
-    1. Input and result are the global tensor, of one type; or its parts: after
-       Localize with encodings that say `in` and `out`, in `spmd.manual` as the
-       manual axes of `in` and `out` cut it, evenly.
+    1. Input and result have the same global type, or are both local parts of it: after
+       `tp-localize` with the encodings of `in` and `out`, in `spmd.manual` cut evenly
+       by the manual axes of `in` and `out`.
     2. `in` and `out` fit the tensor and their mesh.
-    3. `out` is what the op makes of `in`.
+    3. `out` is the sharding that the op produces from `in`.
 }];
 
 def SPMD_AllReduceOp : SPMD_CollectiveOp<"all_reduce"> {
@@ -320,7 +319,7 @@ def SPMD_ReduceScatterOp : SPMD_CollectiveOp<"reduce_scatter"> {
 }
 
 def SPMD_AllGatherOp : SPMD_CollectiveOp<"all_gather"> {
-  let summary = "Put the parts together on every device";
+  let summary = "Assemble the whole tensor on every device";
   let description = !strconcat([{
     **Meaning:** each dimension loses the axes listed for it, its minor-most ones:
     the blocks along them are concatenated.
@@ -344,7 +343,7 @@ def SPMD_AllGatherOp : SPMD_CollectiveOp<"all_gather"> {
 }
 
 def SPMD_AllSliceOp : SPMD_CollectiveOp<"all_slice"> {
-  let summary = "Keep a device's own part of what it holds";
+  let summary = "Keep only the device's own part";
   let description = !strconcat([{
     **Meaning:** each dimension gets the axes listed for it, minor-most. Nothing is
     sent.
@@ -370,10 +369,11 @@ def SPMD_AllSliceOp : SPMD_CollectiveOp<"all_slice"> {
 def SPMD_AllToAllOp : SPMD_CollectiveOp<"all_to_all"> {
   let summary = "Move axes from some dimensions to others";
   let description = !strconcat([{
-    **Meaning:** the axes in `moves` leave the dimension they are on, whose
-    minor-most axes they must be, and become the minor-most ones of another, in
-    the order written. Every device cuts its buffer along the new dimensions, one
-    piece for each device of the group, and tiles what it receives along the old.
+    **Meaning:** each axis in `moves` is removed from one dimension, where it must be
+    among the minor-most axes, and becomes the minor-most axis of another dimension, in
+    the order written. Every device splits its buffer along the new dimensions into one
+    piece for each device of the group, and concatenates the received pieces along the
+    old dimensions.
 
     ```
       x=0        x=1              x=0      x=1
@@ -398,10 +398,10 @@ def SPMD_AllToAllOp : SPMD_CollectiveOp<"all_to_all"> {
 }
 
 def SPMD_CollectivePermuteOp : SPMD_CollectiveOp<"collective_permute"> {
-  let summary = "Give every block to another device";
+  let summary = "Move every block to another device";
   let description = !strconcat([{
-    **Meaning:** blocks keep their size and number and change owner, so that the
-    value lies as `out` says.
+    **Meaning:** blocks keep their size and number and move between devices, so that the
+    value has the sharding `out`.
 
     ```
       [{"x","y"} ]               [{"y","x"} ]
@@ -453,20 +453,18 @@ def SPMD_CombinedOp : SPMD_Op<"combined", [Pure,
         ["getPartInSharding", "getPartOutSharding"]>]> {
   let summary = "Several collectives as one launch";
   let description = [{
-    **Meaning:** result i is what the collective `kind` makes of input i, from the
-    i-th sharding of `in` to the i-th of `out`. All of it is sent at once: the
-    payload is the sum, and it is started once. tp-combine-collectives writes
-    these.
+    **Meaning:** result i is the result of the collective `kind` on input i, from the
+    i-th sharding of `in` to the i-th of `out`. All parts are sent in one launch, whose
+    payload is the sum of theirs. `tp-combine-collectives` inserts these ops.
 
     **Constraints**
-    1. `kind` is a collective that sends: all_reduce, all_gather,
-       reduce_scatter, all_to_all or collective_permute.
-    2. There is an input, and one result and one sharding of `in` and of `out`
-       for each.
+    1. `kind` is a collective that sends data: all_reduce, all_gather, reduce_scatter,
+       all_to_all or collective_permute.
+    2. There is at least one input, and for each input one result, one `in` sharding and
+       one `out` sharding.
     3. Each part fulfils the constraints of that collective.
-    4. All parts have one element type, one combination (sum, max or min) and
-       the same axes in the same order; those of a collective_permute the same
-       `in` and `out`.
+    4. All parts have one element type, one reduction (sum, max or min) and the same
+       axes in the same order; for a collective_permute also the same `in` and `out`.
 
     **Cost:** that of the parts, with one start.
 
@@ -500,9 +498,8 @@ def SPMD_AxisIndexOp : SPMD_Op<"axis_index", [Pure,
     significant, from 0. Allowed in `spmd.manual` and after Localize.
 
     **Constraints**
-    1. Stands in `spmd.manual` over these axes, those of one device aside, or in
-       a function that Localize has cut: one with a `#spmd.local` type in its
-       signature.
+    1. It is inside `spmd.manual` over these axes (axes of size 1 do not count), or in a
+       function after `tp-localize`, which has a `#spmd.local` type in its signature.
     2. The mesh exists and has the axes.
 
     Example:
@@ -542,8 +539,8 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType,
 
     **Constraints**
     1. `mode` is `wrap`, `fill` or `mirror`.
-    2. Stands in `spmd.manual` over these axes, those of one device aside, or in
-       a function that Localize has cut.
+    2. It is inside `spmd.manual` over these axes (axes of size 1 do not count), or in a
+       function after `tp-localize`.
     3. The mesh exists and has the axes.
 
     Example:
@@ -597,8 +594,8 @@ def SPMD_BlockOp : SPMD_PlacedOp<"block"> {
     1. `dim` is a dimension of the input, and its blocks have one size.
     2. The result has the shape of one block and the input's element type.
     3. `plus` is at least 0 and below the number of places.
-    4. Stands in `spmd.manual` over these axes, those of one device aside, or in
-       a function that Localize has cut.
+    4. It is inside `spmd.manual` over these axes (axes of size 1 do not count), or in a
+       function after `tp-localize`.
     5. The mesh exists and has the axes.
 
     Example:
@@ -620,7 +617,7 @@ def SPMD_BlockOp : SPMD_PlacedOp<"block"> {
 }
 
 def SPMD_AssembleOp : SPMD_PlacedOp<"assemble"> {
-  let summary = "Put blocks together, beginning at the device's place";
+  let summary = "Concatenate blocks, starting at the device's place";
   let description = [{
     **Meaning:** on the device at place i along `axes`, first axis most
     significant, input j is block i + j of the result; after the last block
@@ -635,8 +632,8 @@ def SPMD_AssembleOp : SPMD_PlacedOp<"assemble"> {
     1. There are as many inputs as places along `axes`, all of one type.
     2. `dim` is a dimension of the result, which has the shape of all inputs along
        it and their element type.
-    3. Stands in `spmd.manual` over these axes, those of one device aside, or in
-       a function that Localize has cut.
+    3. It is inside `spmd.manual` over these axes (axes of size 1 do not count), or in a
+       function after `tp-localize`.
     4. The mesh exists and has the axes.
 
     Example:
@@ -661,8 +658,8 @@ def SPMD_MaskOp : SPMD_Op<"mask", [Pure, SameOperandsAndResultType]> {
   let summary = "Overwrite padding";
   let description = [{
     **Meaning:** elements of the device's buffer that lie beyond the global tensor in
-    a dimension listed in `dims` become `value`, usually the identity of what
-    the consumer computes: 0 before a sum, -inf before a max.
+    a dimension listed in `dims` become `value`, usually the identity of the consumer's
+    reduction: 0 before a sum, -inf before a max.
 
     **Constraints**
     1. The type has a `#spmd.local` encoding.

@@ -13,7 +13,7 @@ include "mlir/IR/OpBase.td"
 def Step_Dialect : Dialect {
   let name = "step";
   let cppNamespace = "::tp::step";
-  let summary = "What one device does, in order";
+  let summary = "The steps of one device, in order";
   let description = [{
     A `step.program` is an entry of the artifact: a list of steps, executed one
     after the other on every device. Each op that is not a buffer or a view is
@@ -25,13 +25,13 @@ def Step_Dialect : Dialect {
     reads a buffer with other sizes and strides and costs nothing. i1 takes one
     byte.
 
-    All computing that is neither a matrix product, nor a scatter or a sort, nor
-    communication is in row programs: `step.rows`, whose body says what happens to
-    one element, free of any target.
+    All computing other than matrix products, attention, scatters, sorts and
+    communication is in row programs: `step.rows`, whose body computes one element and
+    does not depend on the target.
 
-    Loops and branches are steps with bodies of steps. What they carry from one
-    turn to the next lies in buffers from outside; what a body allocates is gone
-    at its end.
+    Loops and branches are steps with bodies of steps. The values that a loop carries
+    from one iteration to the next are in buffers from outside; buffers that a body
+    allocates end with it.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
@@ -45,7 +45,7 @@ def Step_Dialect : Dialect {
 
 def Step_Token : TypeDef<Step_Dialect, "Token"> {
   let mnemonic = "token";
-  let summary = "A collective under way";
+  let summary = "A running collective";
 }
 
 class Step_Enum<string name, string summary, list<I32EnumAttrCase> cases>
@@ -81,9 +81,9 @@ def Step_InputAttr : AttrDef<Step_Dialect, "Input"> {
   let mnemonic = "input";
   let summary = "An input of a program";
   let description = [{
-    Its name and role (of `tp.role`), and its type with the `#spmd.local` encoding that says
-    which part of which tensor a device holds; no encoding: all of it. `source`
-    is where a weight is stored.
+    Its name and role (of `tp.role`), and its type with the `#spmd.local` encoding that
+    describes which part of which tensor a device holds; without an encoding, a device
+    holds the whole tensor. `source` is where a weight is stored.
 
     Example: `#step.input<"w", parameter, tensor<4x8xf32, #spmd.local<@mesh, [{}, {"x"} ], global=[4, 16]>>>`
   }];
@@ -97,9 +97,10 @@ def Step_OutputAttr : AttrDef<Step_Dialect, "Output"> {
   let mnemonic = "output";
   let summary = "An output of a program";
   let description = [{
-    Like an input. An output with an `alias` is the storage of that input, which
-    the program overwrites. `source` says of which tensor it is a part: the parts
-    follow each other, and who reads the tensor gets all of it.
+    Like an input. An output with an `alias` uses the storage of that input, which the
+    program overwrites. `source` names the tensor that the output is a part of: the
+    parts are outputs that follow each other, and reading the tensor returns all of
+    them.
 
     Example: `#step.output<"cache", tensor<64x16xf32>, alias = 2>`
   }];
@@ -111,12 +112,11 @@ def Step_OutputAttr : AttrDef<Step_Dialect, "Output"> {
 
 def Step_OverlapAttr : AttrDef<Step_Dialect, "Overlap"> {
   let mnemonic = "overlap";
-  let summary = "What a program is predicted to take, in nanoseconds";
+  let summary = "The predicted times of a program, in nanoseconds";
   let description = [{
-    As it was `written`, with every collective waited for at once; as it is
-    `scheduled`; the `bound` that no order of starts and waits goes below while other
-    steps keep theirs; and how long nothing is computed in it, because a collective is
-    waited for: `exposed`.
+    `written`: waiting for each collective at once; `scheduled`: in the program's order;
+    `bound`: a lower bound over all orders of starts and waits, while other steps keep
+    their order; `exposed`: the time in which the device only waits for collectives.
 
     Example: `#step.overlap<written = 9000, scheduled = 6000, bound = 6000, exposed = 0>`
   }];

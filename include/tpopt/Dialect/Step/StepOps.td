@@ -48,10 +48,9 @@ def Step_ProgramOp : Step_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator
   let summary = "An entry: its inputs, outputs and steps";
   let meaning = [{the steps of the body, in order, on every device of the mesh. Block
     arguments are the inputs' local buffers, then those of the outputs without
-    an alias. `positions` is how many entries the caches hold that the program
-    writes one part of. `arena` is the size in bytes of the memory that
-    `step.alloc`s lie in, once they have a place. `overlap` is what `tp-schedule`
-    predicts.}];
+    an alias. `positions` is the number of entries in the caches that the program writes
+    a part of. `arena` is the size in bytes of the memory of all `step.alloc`s, once
+    they have a place. `overlap` holds the times that `tp-schedule` predicts.}];
   let constraints = [{
     1. The body has one block, with a dense buffer of the local type for every
        input and for every output without an alias.
@@ -78,9 +77,9 @@ def Step_ProgramOp : Step_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator
 
 def Step_AllocOp : Step_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let summary = "A buffer in the arena";
-  let meaning = [{memory of the device for a while. `at` is its place in bytes from
-    the arena's start, once one is assigned; two buffers may have the same place
-    at different times.}];
+  let meaning = [{temporary memory of the device. `at` is its offset in bytes in the
+    arena, once it is assigned; two buffers may have the same place at different
+    times.}];
   let constraints = "1. The buffer is dense, and `at` a multiple of 64.";
   let example = "%0 = step.alloc at 128 : memref<4x8xf32>";
   let arguments = (ins OptionalAttr<I64Attr>:$offset);
@@ -91,7 +90,7 @@ def Step_AllocOp : Step_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
 
 def Step_ConstantOp : Step_Op<"constant", [Pure]> {
   let summary = "A buffer known at compile time";
-  let meaning = "read-only memory with the value written.";
+  let meaning = "read-only memory with the given value.";
   let constraints = "1. The buffer is dense and has the value's shape and element type.";
   let example = "%0 = step.constant dense<[1.0, 2.0]> : tensor<2xf32> as memref<2xf32>";
   let arguments = (ins ElementsAttr:$value);
@@ -101,7 +100,7 @@ def Step_ConstantOp : Step_Op<"constant", [Pure]> {
 }
 
 def Step_BundleOp : Step_Op<"bundle", [Pure]> {
-  let summary = "Inputs that lie side by side in memory";
+  let summary = "Inputs side by side in memory";
   let meaning = [{one read-only buffer for several weights, so that one product can read
     them all. Each member is split into `rows` rows, and row r of the bundle is the
     concatenation of row r of every member. Matrices [in, out] have `in` rows, so
@@ -129,15 +128,15 @@ def Step_ViewOp : Step_Op<"view", [Pure]> {
 
     With `axes`, it lies i + `plus` times `by` elements further on, where i is the
     device's place along these axes, first axis most significant, and after the
-    last place comes the first: the device's own block of a tensor that it has
-    whole, or a neighbor's.}];
+    last place comes the first: the device's own block, or a neighbor's, of a tensor
+    that the device holds whole.}];
   let constraints = [{
     1. The source is dense: an argument, an alloc, a constant or a bundle.
-    2. The view lies inside it in every iteration and at every place, and has its
-       element type.
-    3. With `loop`, a loop of that number is around it. With `axes`, the program
-       has a mesh and the mesh the axes, and `plus` is at least 0 and less than the
-       number of places.
+    2. The view stays inside the source in every iteration and at every place, and has
+       its element type.
+    3. With `loop`, a loop of that number is around the view. With `axes`, the program
+       has a mesh with these axes, and `plus` is at least 0 and less than the number of
+       places.
     4. It moves by a multiple of 64 bytes.}];
   let example = [{%1 = step.view %0 : memref<4x8xf32> as memref<8x4xf32, strided<[1, 8]>>
   %2 = step.view %0 by 16 of place <{"x"}> plus 1 : memref<4x8xf32> as memref<2x8xf32>}];
@@ -190,11 +189,10 @@ def Step_MatmulOp : Step_Op<"matmul"> {
     `constant_b`: B is the same in all runs and may be repacked once.}];
   let constraints = [{
     1. A, B, C and the post-ops' operands have five dimensions that agree.
-    2. A and B have one element type, f32, bf16, f16 or f8E4M3FN; C has f32 or that
-       type, of f8E4M3FN f32, bf16 or f16; post-ops' operands have one that a C may
-       have. Not every target multiplies f16 and f8E4M3FN.
-    3. A and B have stride 1 along their row or their column, C along its
-       columns.
+    2. A and B have one element type, f32, bf16, f16 or f8E4M3FN. C has f32 or that
+       type; if A and B are f8E4M3FN, C has f32, bf16 or f16. The operands of post-ops
+       are f32, bf16 or f16. Not every target supports f16 and f8E4M3FN.
+    3. A and B have stride 1 along their rows or their columns, C along its columns.
     4. There is one operand for each `add` and `multiply`.}];
   let example = [{step.matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>}];
   let arguments = (ins Step_Read:$a, Step_Read:$b, Step_Written:$c,
@@ -246,10 +244,10 @@ def Step_ScatterOp : Step_Op<"scatter", [DeclareOpInterfaceMethods<KernelOpInter
 }
 
 def Step_SortOp : Step_Op<"sort", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
-  let summary = "The first elements of every row in order";
-  let meaning = [{the elements of a row in ascending or descending order, of equal ones
-    the first first, and where in the row each stood; as many as the results have
-    columns. What is not a number stands above all numbers.}];
+  let summary = "The first elements of every row in sorted order";
+  let meaning = [{the elements of a row in ascending or descending order, equal elements
+    in the order of the row, and the index of each in the row; as many as the results
+    have columns. NaN counts as larger than all numbers.}];
   let constraints = [{
     1. Source, values and indices are [rows, columns]; values and indices have
        equal shapes, with at most the source's columns.
@@ -265,17 +263,17 @@ def Step_SortOp : Step_Op<"sort", [DeclareOpInterfaceMethods<KernelOpInterface>]
 }
 
 def Step_SortPartsOp : Step_Op<"sort_parts", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
-  let summary = "The first elements of every part of every row in order";
-  let meaning = [{a row falls into parts of `part` elements, of which the last may be
-    shorter. Of each the results hold what `step.sort` gives for it, `kept`
-    elements or all that it has, one part behind the other; the indices are places
-    in the whole row. `step.merge` makes a row of them.}];
+  let summary = "The first elements of every part of every row in sorted order";
+  let meaning = [{a row is split into parts of `part` elements; the last one may be
+    shorter. For each part the results hold the result of `step.sort`, `kept` elements
+    or all if the part has fewer, part after part; the indices are those in the whole
+    row. `step.merge` merges them.}];
   let constraints = [{
     1. Source, values and indices are [rows, columns]; values and indices have
        equal shapes.
     2. Values have the source's element type, indices i32.
-    3. `kept` is at least 1 and at most `part`, and the results have as many columns
-       as is kept of all parts.}];
+    3. `kept` is at least 1 and at most `part`, and the results have one column for each
+       element that is kept.}];
   let example = [{step.sort_parts descending %x parts 8 keep 2 into %v, %i : memref<4x20xf32> into memref<4x6xf32>, memref<4x6xi32>}];
   let arguments = (ins Step_Read:$source, Step_Written:$values, Step_Written:$indices,
       I64Attr:$part, I64Attr:$kept, UnitAttr:$descending);
@@ -288,11 +286,11 @@ def Step_SortPartsOp : Step_Op<"sort_parts", [DeclareOpInterfaceMethods<KernelOp
 }
 
 def Step_MergeOp : Step_Op<"merge", [DeclareOpInterfaceMethods<KernelOpInterface>]> {
-  let summary = "Merge runs that are in order";
-  let meaning = [{a row of elements and of their indices falls into runs of `run`, of
-    which the last may be shorter, each in the order of `step.sort`. Every `ways`
-    runs that follow each other become one, of equal elements those of the earlier
-    run first. Of a row that becomes one run, as much is kept as the results have
+  let summary = "Merge sorted runs";
+  let meaning = [{a row of elements and of their indices consists of runs of `run`
+    elements, each in the order of `step.sort`; the last one may be shorter. Every
+    `ways` consecutive runs are merged into one, equal elements of the earlier run
+    first. If a row becomes one run, as many elements are kept as the results have
     columns.}];
   let constraints = [{
     1. Elements, places, values and indices are [rows, columns]; elements and places
@@ -330,22 +328,22 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
 
     With `statistics` [p,b,s,k,g,2] the visible keys fall into p parts, and
     output [p,b,s,k,g,e] is, in f32, the sum of values that are not yet divided.
-    The statistics of a row are the part's maximum, of scores times log2 e, from
-    which 2 to a score's distance is a weight, and its sum of weights: minus
-    infinity and 0, and then no output, if the row sees nothing of the part.}];
+    The statistics of a row are the part's maximum of score * log2(e) and its sum of
+    weights, where a weight is 2^(score * log2(e) - maximum). If the row sees no key of
+    the part, they are minus infinity and 0, and the output is not written.}];
   let constraints = [{
     1. Query, key and value have these shapes, and one element type, f32, f16 or
        bf16.
     2. The output has this shape and their type; with `statistics`, one dimension
        more in front and f32, as the statistics have.
     3. `offset` is i32 [] or [b], `lengths` i32 [b], `mask` i1 [b,s,t].
-    4. d and e are at most 512 bytes. Features have stride 1; features, other
-       strides and where views begin are multiples of 16 bytes.
+    4. Rows of d and e elements have at most 512 bytes. Features have stride 1; the
+       sizes of these rows, other strides and the offsets of views are multiples of 16
+       bytes.
     5. `scale` is positive and finite. `window`, if given, is at least 1 and needs
        `causal`.
-    6. The output's rows, and the elements of the key and of the value, number
-       below 2^31.
-    7. `logsumexp` is f32 [b,s,k,g], and not with `statistics`.}];
+    6. There are fewer than 2^31 output rows, elements of the key and elements of the value.
+    7. `logsumexp` is f32 [b,s,k,g], and cannot be used with `statistics`.}];
   let example = [{step.attention %q, %k, %v into %y {causal, scale = 0.125 : f64}
       : memref<1x16x2x4x64xbf16>, memref<1x32x2x64xbf16>, memref<1x32x2x64xbf16> into memref<1x16x2x4x64xbf16>}];
   let arguments = !con((ins Step_Read:$query, Step_Read:$key, Step_Read:$value),
@@ -369,9 +367,9 @@ class Step_AttentionGradientOp<string mnemonic, dag outputs> : Step_Op<mnemonic,
     1. Query, key and value are as in `step.attention`, in f32, f16 or bf16; the
        gradient is [b,s,k,g,e] in their type.
     2. `logsumexp` and `delta` are f32 [b,s,k,g].
-    3. What is written has the shape and the type of what it is the gradient by.
-    4. `offset`, `lengths`, `mask`, `scale` and `window`, features, strides, where
-       views begin and numbers of elements are as in `step.attention`.}];
+    3. Each written gradient has the shape and the type of its operand.
+    4. `offset`, `lengths`, `mask`, `scale`, `window`, features, strides, offsets of
+       views and numbers of elements are as in `step.attention`.}];
   let arguments = !con((ins Step_Read:$query, Step_Read:$key, Step_Read:$value,
                             Step_Read:$gradient, Step_Read:$logsumexp, Step_Read:$delta),
                        hidingBuffers, outputs, attentionOptions);
@@ -387,7 +385,7 @@ class Step_AttentionGradientOp<string mnemonic, dag outputs> : Step_Op<mnemonic,
 
 def Step_AttentionQueryGradientOp : Step_AttentionGradientOp<"attention_query_gradient",
     (ins Step_Written:$queryGradient)> {
-  let summary = "The gradient of attention by its query";
+  let summary = "The gradient of attention with respect to its query";
   let meaning = [{what `tp.attention_query_gradient` computes, of views, in f32.}];
   let example = [{step.attention_query_gradient %q, %k, %v, %dy, %l, %d into %dq {causal, scale = 0.5 : f64}
       : memref<1x8x1x2x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x2x4xf32>,
@@ -397,7 +395,7 @@ def Step_AttentionQueryGradientOp : Step_AttentionGradientOp<"attention_query_gr
 
 def Step_AttentionKeyValueGradientOp : Step_AttentionGradientOp<"attention_key_value_gradient",
     (ins Step_Written:$keyGradient, Step_Written:$valueGradient)> {
-  let summary = "The gradients of attention by its key and its value";
+  let summary = "The gradients of attention with respect to its key and its value";
   let meaning = [{what `tp.attention_key_value_gradient` computes, of views, in f32.}];
   let example = [{step.attention_key_value_gradient %q, %k, %v, %dy, %l, %d into %dk, %dv {causal, scale = 0.5 : f64}
       : memref<1x8x1x2x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x4xf32>, memref<1x8x1x2x4xf32>,
@@ -408,21 +406,22 @@ def Step_AttentionKeyValueGradientOp : Step_AttentionGradientOp<"attention_key_v
 
 def Step_CollectiveStartOp : Step_Op<"collective_start"> {
   let summary = "Begin a collective";
-  let meaning = [{an exchange among the devices that differ along `axes` only, numbered
-    by their place along them, first axis most significant. Buffers are chunks, one
-    for each device of the group where the kind says so; see
-    `tprt::CollectiveKind`. Source and destination must be left alone until done.
-    A permutation gives, for each place, the one that it receives from, or -1
+  let meaning = [{an exchange among the devices that differ only along `axes`, numbered
+    by their place along them, first axis most significant. Buffers consist of chunks,
+    one for each device of the group where the kind requires it; see
+    `tprt::CollectiveKind`. Source and destination must not be used until the collective
+    is done. A permutation gives, for each place, the one that it receives from, or -1
     for zeros.}];
   let constraints = [{
-    1. Source and destination are dense and have one element type; an all_gather
-       receives, a reduce_scatter sends group-size times the other's elements,
-       all others as many as they send.
+    1. Source and destination are dense and have one element type. The destination of an
+       all_gather has as many elements as the sources of the whole group, the source of
+       a reduce_scatter as many as the destinations of the whole group; other kinds
+       receive as many elements as they send.
     2. all_reduce and reduce_scatter have a reduction (sum, max or min), others
        none.
     3. A collective_permute has a permutation with one entry per device of
        the group, others none.
-    4. The program has the mesh, and the mesh the axes.}];
+    4. The program has a mesh with these axes.}];
   let example = [{%t = step.collective_start all_reduce sum <{"x"}> %a to %b : memref<4x8xf32> to memref<4x8xf32>}];
   let arguments = (ins Step_CollectiveKind:$kind, OptionalAttr<Step_Reduction>:$reduction,
       SPMD_AxisListAttr:$axes, Step_Read:$source, Step_Written:$destination,
@@ -450,13 +449,13 @@ def Step_CombineOp : Step_Op<"combine", [
   let summary = "Combine buffers element by element";
   let meaning = [{every element of the destination becomes the sum, maximum or
     minimum of the sources' elements at its place, in the order of the sources.
-    16-bit floats are combined in f32; a sum of i1 is whether one is true. This
-    is what a reducing collective does among devices that share a memory: for
-    each kind of them a GPU's artifact holds the kernel, which takes the number
-    of elements as its scalar.}];
+    16-bit floats are combined in f32; a sum of i1 is true if one of them is. A reducing
+    collective among devices that share a memory uses this step: for each such
+    collective the artifact of a GPU contains the kernel, which takes the number of
+    elements as its scalar.}];
   let constraints = [{
-    1. There is a source. All buffers are dense and of one type.
-    2. The reduction is sum, max or min; 8-bit floats are not combined.}];
+    1. There is at least one source. All buffers are dense and of one type.
+    2. The reduction is sum, max or min; 8-bit floats are not supported.}];
   let example = [{step.combine sum %x, %y into %z : memref<32xf32>, memref<32xf32> into memref<32xf32>}];
   let arguments = (ins Step_Reduction:$kind, Step_AllRead:$sources,
       Step_Written:$destination);
@@ -468,13 +467,13 @@ def Step_CombineOp : Step_Op<"combine", [
 
 def Step_RandomOp : Step_Op<"random", [
     DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars"]>]> {
-  let summary = "Make numbers of a seed";
-  let meaning = [{element [i, j] of the destination becomes the number that the seed
-    makes of the place `first` + i * `stride` + j of the whole tensor, whatever
-    part of it the destination is. Floats lie between -`scale` and `scale`, which is
-    an f32; integers are 0 to 7; 8-bit floats are of one magnitude. So the runtime
-    fills what is given no value: for each type of the inputs a GPU's artifact holds
-    the kernel, which takes all numbers of the step as its scalars.}];
+  let summary = "Generate random numbers from a seed";
+  let meaning = [{element [i, j] of the destination becomes a random number that depends
+    only on the seed and on its place `first` + i * `stride` + j in the whole tensor.
+    Floats are between -`scale` and `scale`, which is an f32; integers are 0 to 7; 8-bit
+    floats all have one magnitude. The runtime uses this step for inputs without a
+    value: for each type of the inputs the artifact of a GPU contains the kernel, which
+    takes all numbers of the step as its scalars.}];
   let constraints = "1. The buffer has two dimensions, the last of stride 1.";
   let example = [{step.random seed 42 scale 0.5 first 3 stride 9 into %x : memref<5x7xf32>}];
   let arguments = (ins Step_Written:$destination, I64Attr:$seed, F32Attr:$scale,
@@ -492,8 +491,8 @@ def Step_RandomOp : Step_Op<"random", [
 
 def Step_LoopOp : Step_Op<"loop", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "Repeat steps a known number of times";
-  let meaning = [{the body, `count` times. `step.counter` and views that move tell one
-    turn from the next.}];
+  let meaning = [{runs the body `count` times. `step.counter` and views that move make
+    the iterations differ.}];
   let constraints = "1. `count` is at least 0 and below 2^31.";
   let example = [{step.loop 12 {
     step.copy %x to %y : memref<4x8xf32> to memref<4x8xf32>
@@ -507,8 +506,8 @@ def Step_LoopOp : Step_Op<"loop", [NoTerminator, SingleBlock, RecursiveMemoryEff
 
 def Step_WhileOp : Step_Op<"while", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "Repeat steps while a condition holds";
-  let meaning = [{`cond`; if the predicate is then true, `body`, and from the start
-    again. 2^31 - 1 turns are the most that the runtime makes.}];
+  let meaning = [{runs `cond`; if the predicate is then true, runs `body`, and starts
+    again. The runtime makes at most 2^31 - 1 iterations.}];
   let constraints = "1. The predicate is one i1.";
   let example = [{step.while %p cond {
     step.fill %p with false in memref<i1>
@@ -537,14 +536,14 @@ def Step_IfOp : Step_Op<"if", [NoTerminator, SingleBlock, RecursiveMemoryEffects
 }
 
 def Step_ChooseOp : Step_Op<"choose", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "Run one of two lists of steps that give the same";
+  let summary = "Run the faster one of two equivalent lists of steps";
   let meaning = [{runs `first` or `second`, which compute the same up to rounding. The
-    runtime times both on its device and keeps the faster one; all devices run the
-    same one. For a third way, `second` ends with another choice.}];
+    runtime times both on its device and keeps the faster one; all devices run the same
+    one. For a third alternative, `second` ends with another choice.}];
   let constraints = [{
-    1. Both ways have steps: kernels, matrix products, copies and fills, or a choice at
-       the end.
-    2. Both ways write the same buffers from outside.}];
+    1. Both branches have at least one step: kernels, matrix products, copies and fills,
+       or a choice at the end.
+    2. Both branches write the same buffers from outside.}];
   let example = [{step.choose {
     step.matmul %a, %b into %c : memref<1x1x1x4x8xf32>, memref<1x1x1x8x16xf32> into memref<1x1x1x4x16xf32>
   } or {
@@ -563,20 +562,20 @@ def Step_ChooseOp : Step_Op<"choose", [NoTerminator, SingleBlock, RecursiveMemor
 def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars", "getNumParts"]>]> {
-  let summary = "A row program: what happens to every element of a domain";
+  let summary = "A row program: computes every element of a domain";
   let meaning = [{the body runs for every point of `domain`; points that differ in the
     last dimension only make a row. The body is written for one element:
     `step.load` reads an operand at the point, `arith` and `math` ops compute,
     `step.reduce` combines a value over the row, and its result is the same for
     all points of it. Points are visited in any order, and a point's ops may be
-    computed more than once, but its results are stored once. So what is written
-    may be read at the point that writes it, in programs without reductions, and
-    nowhere else.}];
+    computed more than once, but its results are stored once. So an element that the
+    program writes may only be read at the point that writes it, and only in programs
+    without reductions.}];
   let constraints = [{
     1. The domain has at least one dimension, and sizes of at least 1.
     2. The block has one argument per operand, of its type.
-    3. The body holds ops of this dialect that stand in row programs, and
-       element-wise arith and math ops on scalars.}];
+    3. The body contains only the ops of this dialect for row programs, and element-wise
+       arith and math ops on scalars.}];
   let example = [{step.rows [4, 16] reads(%x : memref<4x16xf32>) writes(%y : memref<4x16xf32>) {
   ^bb0(%a: memref<4x16xf32>, %b: memref<4x16xf32>):
     %0 = step.load %a : memref<4x16xf32>
@@ -603,10 +602,11 @@ def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
 def Step_TogetherOp : Step_Op<"together", [SingleBlock, NoTerminator, IsolatedFromAbove,
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<KernelOpInterface, ["getScalars", "getNumParts"]>]> {
-  let summary = "Row programs that are one kernel";
-  let meaning = [{runs the row programs of the body in any order or at once: none reads
-    or writes what another writes. Threads share the rows of all of them as if they
-    were one program, so they cost one launch, or one barrier.}];
+  let summary = "Several row programs in one kernel";
+  let meaning = [{runs the row programs of the body in any order or at the same time:
+    none of them reads or writes a buffer that another one writes. Threads share the
+    rows of all of them as if they were one program, so they cost one launch, or one
+    barrier.}];
   let constraints = [{
     1. The block has one argument per operand, of its type.
     2. The body has two or more row programs without reductions, which write only
@@ -644,8 +644,8 @@ class Step_BodyOp<string mnemonic, list<Trait> traits = []>
 def Step_LoadOp : Step_BodyOp<"load", [MemoryEffects<[MemRead]>,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "Read an operand";
-  let meaning = [{the element at the point; with `indices`, at these, which must lie
-    inside. Unsigned elements are read as signless.}];
+  let meaning = [{the element at the point; with `indices`, the element at these
+    indices, which must be inside the buffer. Unsigned elements are read as signless.}];
   let constraints = [{
     1. The buffer is an argument of the row program.
     2. Without indices it has the domain's shape; with them, one i64 per dimension.
@@ -659,9 +659,9 @@ def Step_LoadOp : Step_BodyOp<"load", [MemoryEffects<[MemRead]>,
 
 def Step_StoreOp : Step_BodyOp<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "Write an operand";
-  let meaning = [{the element at the point becomes the value; with `indices`, the one
-    there, which must lie inside. A buffer whose last size is 1 gets one value
-    per row.}];
+  let meaning = [{the element at the point becomes the value; with `indices`, the
+    element at these indices, which must be inside the buffer. A buffer whose last size
+    is 1 gets one value per row.}];
   let constraints = [{
     1. The buffer is an argument of the row program for a buffer that it writes.
     2. Without indices it has the domain's shape, or 1 as its last size and a value
@@ -679,7 +679,7 @@ def Step_ReduceOp : Step_BodyOp<"reduce", [Pure, SameOperandsAndResultType]> {
     row. `umax` and `umin` compare integers as unsigned.}];
   let constraints = [{
     1. The result has the value's type.
-    2. `umax` and `umin` are of integers.}];
+    2. `umax` and `umin` are only for integers.}];
   let example = "%1 = step.reduce sum %0 : f32";
   let arguments = (ins Step_Reduction:$kind, Step_Scalar:$value);
   let results = (outs Step_Scalar:$result);
@@ -688,7 +688,7 @@ def Step_ReduceOp : Step_BodyOp<"reduce", [Pure, SameOperandsAndResultType]> {
 }
 
 def Step_IndexOp : Step_BodyOp<"index", [Pure]> {
-  let summary = "Where the point is";
+  let summary = "The index of the point";
   let meaning = "the point's index in dimension `dim` of the domain.";
   let constraints = "1. `dim` is a dimension of the domain.";
   let example = "%i = step.index 1";
@@ -699,9 +699,9 @@ def Step_IndexOp : Step_BodyOp<"index", [Pure]> {
 }
 
 def Step_CoordinateOp : Step_BodyOp<"coordinate", [Pure]> {
-  let summary = "Where the device is";
+  let summary = "The device's place along an axis";
   let meaning = "the device's place along an axis of the program's mesh.";
-  let constraints = "1. The program has the mesh, and the mesh the axis.";
+  let constraints = "1. The program has a mesh with this axis.";
   let example = "%i = step.coordinate <\"x\">";
   let arguments = (ins SPMD_AxisRefAttr:$axis);
   let results = (outs I64:$result);
@@ -710,10 +710,10 @@ def Step_CoordinateOp : Step_BodyOp<"coordinate", [Pure]> {
 }
 
 def Step_CounterOp : Step_BodyOp<"counter", [Pure]> {
-  let summary = "Which turn of a loop it is";
-  let meaning = [{how many turns the enclosing `step.loop` number `loop` has finished,
-    where 0 is the innermost.}];
-  let constraints = "1. There are so many loops around the row program.";
+  let summary = "The number of the current iteration of a loop";
+  let meaning = [{the number of iterations that the enclosing `step.loop` number `loop`
+    has finished, where 0 is the innermost.}];
+  let constraints = "1. There is a loop of that number around the row program.";
   let example = "%i = step.counter 0";
   let arguments = (ins I64Attr:$loop);
   let results = (outs I64:$result);

@@ -16,13 +16,13 @@ def TP_ForOp : TP_Op<"for", "", [SingleBlock,
     DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isLoop", "getTripCount", "getCounter"]>,
     RecursiveMemoryEffects] # differentiable> {
   let summary = "Repeat a body a known number of times";
-  let meaning = [{the body runs `count` times; its first argument counts from 0, the
-    others carry values from one turn to the next. Collectives inside are
-    reported with `times = count`.}];
+  let meaning = [{runs the body `count` times; its first argument counts from 0, the
+    others carry values from one iteration to the next. Collectives inside are reported
+    with `times = count`.}];
   let constraints = [{
     1. `count` is at least 0.
     2. The body takes a tensor<i32> and the types of the initial values.
-    3. The body yields these types, and they are the results'.}];
+    3. The body yields these types, and the results have them.}];
   let example = [{%r = tp.for 12 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<4x16xf32>):
     %y = tp.tanh %h : tensor<4x16xf32>
@@ -41,13 +41,12 @@ def TP_WhileOp : TP_Op<"while", "", [
     DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isLoop", "getTripCount", "getCondition"]>,
     RecursiveMemoryEffects] # differentiable> {
   let summary = "Repeat a body while a condition holds";
-  let meaning = [{`cond` maps the carried values to a scalar i1; while it is true,
-    `body` maps them to the next ones.}];
+  let meaning = [{`cond` computes a scalar i1 from the carried values; while it is true,
+    `body` computes their next values.}];
   let constraints = [{
     1. Both regions take the types of the initial values.
     2. `cond` yields one tensor<i1>.
-    3. `body` yields the types of the initial values, and they are the
-       results'.}];
+    3. `body` yields the types of the initial values, and the results have them.}];
   let example = [{%r = tp.while (%i) cond {
   ^bb0(%n: tensor<i32>):
     %m = tp.compare lt %n, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -68,9 +67,9 @@ def TP_CaseOp : TP_Op<"case", "", [
     DeclareOpInterfaceMethods<RegionFlowOpInterface, ["getEntries", "getBranchIndex"]>,
     RecursiveMemoryEffects] # differentiable> {
   let summary = "Run one of several branches";
-  let meaning = [{branch number `index`, or the last one if there is none. Branches
-    have no arguments; they use values from outside. An if is a case on the
-    condition with the else branch first.}];
+  let meaning = [{runs branch number `index`, or the last one if `index` is out of
+    range. Branches have no arguments; they use values from outside. An if is a case on
+    the condition with the else branch first.}];
   let constraints = [{
     1. `index` is a scalar integer or i1.
     2. There is at least one branch.

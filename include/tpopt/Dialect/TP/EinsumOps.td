@@ -10,10 +10,10 @@ include "tpopt/Dialect/TP/TPBase.td"
 
 def TP_EinsumOp : TP_Op<"einsum", "", builtRule # linear # evaluated # differentiable> {
   let summary = "Contract two tensors";
-  let meaning = [{multiply the operands and sum over every letter that the
-    result does not have. Every contraction is one of these. Products are
-    accumulated in f32 (f64 for f64, the integer type for integers) and rounded
-    once to the result's element type, which may be wider than the operands'.}];
+  let meaning = [{multiplies the operands and sums over every letter that the result
+    does not have. All contractions are einsums. Products are accumulated in f32 (f64
+    for f64, the integer type for integers) and rounded once to the result's element
+    type, which may be wider than the operands'.}];
   let constraints = [{
     1. The equation names two operands and one result, `a,b->c`, in letters.
     2. A letter has one size everywhere, and appears once in a tensor.
@@ -30,20 +30,20 @@ def TP_EinsumOp : TP_Op<"einsum", "", builtRule # linear # evaluated # different
 
 def TP_GatherEinsumOp : TP_Op<"gather_einsum", "", builtRule # decomposed # localized
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
-  let summary = "Contract a tensor while its blocks are gathered";
-  let meaning = [{result i is what `tp.einsum` by `equations[i]` makes of `input` and
-    `others[i]`; `sides[i]` is 0 if the input is the left operand, and 1 if it is the
-    right one. With one result more, the last one is `input` itself.
+  let summary = "Multiply a tensor while gathering its blocks";
+  let meaning = [{result i is `tp.einsum` by `equations[i]` of `input` and `others[i]`;
+    `sides[i]` is 0 if the input is the left operand, and 1 if it is the right one. If
+    there is one more result, the last one is `input` itself.
 
-    Where axes cut `dim` of `input` and not of the results, each device multiplies
-    its own block while those of the others travel, and then each of these as it
-    arrives. A block is sent in `pieces` parts. The all-gather hides behind the
-    products (Wang et al., Overlap Communication with Dependent Computation via
-    Decomposition, ASPLOS 2023). `tp-chunk-products` writes these.}];
+    If axes cut `dim` of `input` but not of the results, each device multiplies its own
+    block while it receives those of the others, and then each of these as it arrives. A
+    block is sent in `pieces` parts. So the all-gather overlaps with the products (Wang
+    et al., Overlap Communication with Dependent Computation via Decomposition, ASPLOS
+    2023). `tp-chunk-products` inserts these ops.}];
   let constraints = [{
-    1. There is an equation and a side, 0 or 1, for each of `others`, at least one,
-       and a result for each; one result more has the type of the input.
-    2. Each equation fulfils the constraints of `tp.einsum` for its tensors.
+    1. There is at least one of `others`, and for each an equation, a side, 0 or 1, and
+       a result. One more result, if there is one, has the type of the input.
+    2. Each equation satisfies the constraints of `tp.einsum` for its tensors.
     3. `dim` is a dimension of the input, whose letter is in each result and in
        none of `others`.
     4. `pieces` is at least 1.}];
@@ -69,17 +69,16 @@ def TP_GatherEinsumOp : TP_Op<"gather_einsum", "", builtRule # decomposed # loca
 
 def TP_EinsumScatterOp : TP_Op<"einsum_scatter", "", builtRule # decomposed # localized
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
-  let summary = "Contract two tensors while the sums of blocks travel";
-  let meaning = [{what `tp.einsum` by the equation makes of the operands.
+  let summary = "Multiply two tensors while reduce-scattering the product";
+  let meaning = [{`tp.einsum` of the operands by the equation.
 
-    Where the same axes cut summed letters and the result's `dim`, each device
-    first multiplies the blocks that the others need. Each block travels while the
-    next is multiplied; the device's own comes last. Each device then adds the
-    addends of its block in the order of the devices' places. The reduce-scatter
-    hides behind the product (see `tp.gather_einsum`).
-    `tp-chunk-products` writes these.}];
+    If the same axes cut summed letters and the result's `dim`, each device first
+    multiplies the blocks that the others need. Each block is sent while the next is
+    multiplied; the device's own comes last. Each device then adds the addends of its
+    block in the order of the devices' places. So the reduce-scatter overlaps with the
+    product (see `tp.gather_einsum`). `tp-chunk-products` inserts these ops.}];
   let constraints = [{
-    1. The equation fulfils the constraints of `tp.einsum`.
+    1. The equation satisfies the constraints of `tp.einsum`.
     2. `dim` is a dimension of the result, whose letter is in one operand and not
        in the other.
     3. `pieces` is at least 1.}];
@@ -109,8 +108,8 @@ def TP_ReductionKind : I32EnumAttr<"ReductionKind", "how to reduce", [
 
 def TP_ReduceOp : TP_Op<"reduce", "", builtRule # linear # evaluated # differentiable> {
   let summary = "Combine the elements along dimensions";
-  let meaning = [{the sum, maximum, minimum or product over `dims`, which the
-    result lacks. Sums accumulate in f32 and round once.}];
+  let meaning = [{the sum, maximum, minimum or product over `dims`, which are removed
+    from the result. Sums accumulate in f32 and round once.}];
   let constraints = [{
     1. `dims` are distinct dimensions of the input, in ascending order.
     2. The result has the other dimensions and the input's element type.}];
@@ -124,7 +123,7 @@ def TP_ReduceOp : TP_Op<"reduce", "", builtRule # linear # evaluated # different
 
 def TP_CumulativeOp : TP_Op<"cumulative", "", builtRule # decomposed # differentiable # localized
     # [DeclareOpInterfaceMethods<ExchangeOpInterface>]> {
-  let summary = "Combine each element with those before it";
+  let summary = "Cumulative sum, maximum, minimum or product";
   let meaning = [{element i along `dim` becomes the sum, maximum, minimum or product of
     elements 0 to i; with `reverse`, of elements i to the last.}];
   let constraints = [{

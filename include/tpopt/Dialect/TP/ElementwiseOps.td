@@ -138,7 +138,7 @@ def TP_CompareOp : TP_Op<"compare", "...,...->...", elementwise # evaluated> {
   let meaning = [{whether the comparison holds for every pair of elements.
     Integers are signed unless their type is unsigned; a NaN is only `ne`.}];
   let constraints = [{
-    1. Operands and result have one shape; the operands one element type; the
+    1. Operands and result have one shape; the operands have one element type; the
        result is i1.}];
   let example = "%m = tp.compare lt %a, %b : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>";
   let arguments = (ins TP_ComparePredicate:$predicate, TP_Tensor:$lhs, TP_Tensor:$rhs);
@@ -164,9 +164,10 @@ def TP_SelectOp : TP_Op<"select", "...,...,...->...", elementwise # linear # eva
 def TP_ConvertOp : TP_Op<"convert", "...->...", elementwise # linear # evaluated # differentiable> {
   let summary = "Change the element type";
   let meaning = [{every element in the result's element type, rounded to nearest
-    even. A float that becomes an integer is truncated towards zero; out of the
-    integer's range it becomes the nearest one that there is, and a NaN becomes 0.
-    An integer that becomes a narrower one keeps its low bits. To i1 is `!= 0`.}];
+    even. A float that becomes an integer is truncated towards zero; outside of the
+    integer's range it becomes the nearest integer of the type, and a NaN becomes 0. An
+    integer that is converted to a narrower one keeps its low bits. Conversion to i1 is
+    `!= 0`.}];
   let constraints = "1. Input and result have one shape.";
   let example = "%y = tp.convert %x : tensor<4xbf16> -> tensor<4xf32>";
   let arguments = (ins TP_Tensor:$input);
@@ -177,11 +178,11 @@ def TP_ConvertOp : TP_Op<"convert", "...->...", elementwise # linear # evaluated
 
 def TP_BitcastOp : TP_Op<"bitcast", "...->...", elementwise # evaluated # differentiable> {
   let summary = "Read the bits of every element as another type";
-  let meaning = [{the element of the result's type that has the same bits. Which
-    NaN a NaN is stays open.}];
+  let meaning = [{the element of the result's type that has the same bits. The bits of a
+    NaN are not specified.}];
   let constraints = [{
     1. Input and result have one shape.
-    2. Their element types have as many bits.}];
+    2. Their element types have the same number of bits.}];
   let example = "%y = tp.bitcast %x : tensor<4xf32> -> tensor<4xi32>";
   let arguments = (ins TP_Tensor:$input);
   let results = (outs TP_Tensor:$result);

@@ -21,41 +21,41 @@ def TP_Dialect : Dialect {
   let cppNamespace = "::tp";
   // It remembers the rules of ops.
   let dependentDialects = ["::tp::spmd::SPMDDialect"];
-  let summary = "The transformer graph: what is computed";
+  let summary = "The graph of a transformer";
   let description = [{
-    Ops on ranked static tensors, written as for one device. Every op states its
-    **sharding rule** as an equation over factors (see `tpopt/Sharding/Rule.h`):
-    from that line come propagation, partitioning, cost and the table in the
-    reference. Nothing is broadcast implicitly.
+    Ops on ranked tensors of static sizes, written as for one device. Every op has a
+    **sharding rule**, an equation over factors (see `tpopt/Sharding/Rule.h`);
+    propagation, partitioning, cost and the table in the reference follow from it.
+    Nothing is broadcast implicitly.
 
     Element types: f64, f32, bf16, f16, f8E4M3FN, f8E5M2, signless and unsigned
     integers of 4 to 64 bits, and i1. Contractions and sums accumulate in f32
     (f64 for f64) and round once.
 
-    Function arguments and results carry `tp.name`. A weight also has
-    `tp.source`: which part of which stored tensor it is (`#tp.source`), or of
-    which ones it is joined (`#tp.join`). A result with `tp.source` is some
-    elements of one dimension of that tensor: its parts follow each other, and who
-    reads the tensor gets all of it. `tp.donated = K` lets result K overwrite the
-    argument.
+    Function arguments and results carry `tp.name`. A weight also has `tp.source`: which
+    part of which stored tensor it is (`#tp.source`), or which parts it is joined from
+    (`#tp.join`). A result with `tp.source` is a slice of that tensor along one
+    dimension: the parts of a tensor are results that follow each other, and reading the
+    tensor returns all of them. `tp.donated = K` lets result K overwrite the argument.
 
     `tp.role` says what an argument or result is for: `"input"`, `"parameter"`,
     `"state"`, `"kv_cache"`, `"gradient"` or `"optimizer_state"`. Without it, an
     argument with `tp.source` is a parameter, another one that is donated is
     state, and others are inputs; a result that overwrites an argument has the
-    argument's role. A result is no input.
+    argument's role. A result cannot have the role `"input"`.
 
-    The caller gives an input. A parameter is loaded or given, and only a call
-    that it is donated to overwrites it. What has another role is kept if it is
-    donated: zero at first and after a reset, and then what the last call left.
-    If it is not donated to any entry, the caller gives it as an input.
+    The caller gives an input. A parameter is loaded or given, and only a call to which
+    it is donated overwrites it. An argument of another role keeps its value between
+    calls if it is donated: it is zero at first and after a reset, and then has the
+    value that the last call wrote. If it is not donated to any entry, the caller gives
+    it like an input.
 
-    An input holds samples along its first dimension. `tp.micro_batches` on one says
-    that it is a stack of such, one for each micro-batch of a step.
+    The first dimension of an input counts samples. An input with `tp.micro_batches` is
+    a stack of such inputs, one for each micro-batch of a step.
 
     Passes leave records for each other:
 
-    | attribute | on | what |
+    | attribute | on | meaning |
     | --- | --- | --- |
     | `tp.why` | ops | `#tp.why<..>`: why there is a reshard or a collective |
     | `tp.explanations` | functions | an array of `#tp.explanation<..>`, for `tp-explain` |
@@ -124,13 +124,13 @@ def TP_SourceAttr : AttrDef<TP_Dialect, "Source"> {
   let mnemonic = "source";
   let summary = "Which part of which stored tensor a weight is";
   let description = [{
-    The weight is the box of the stored tensor `tensor` (of shape `stored`) that
-    begins at `start` and has sizes `size`, read as `view`, with dimensions
-    permuted: dimension i of the weight is dimension `permutation[i]` of the view.
-    A rank derives its byte ranges from this.
+    The weight is the slice of the stored tensor `tensor` (of shape `stored`) that
+    begins at `start` and has sizes `size`, reshaped to `view`, with dimensions
+    permuted: dimension i of the weight is dimension `permutation[i]` of the view. A
+    rank derives its byte ranges from this.
 
-    **Constraints:** the box lies inside; the view has as many elements; the
-    permuted view is the argument's shape.
+    **Constraints:** the slice is inside the stored tensor; the view has as many
+    elements as the slice; the permuted view has the argument's shape.
 
     Example, the query weight of 3 key-value heads with 3 queries each, stored
     [out, in] and wanted [hidden, kv, group, head]:
@@ -154,15 +154,15 @@ def TP_SourceAttr : AttrDef<TP_Dialect, "Source"> {
 
 def TP_JoinAttr : AttrDef<TP_Dialect, "Join"> {
   let mnemonic = "join";
-  let summary = "Which parts of stored tensors a weight is joined of";
+  let summary = "Which parts of stored tensors a weight is joined from";
   let description = [{
     The weight is its parts, each a `#tp.source`, one after the other along
-    dimension `dim`. Parts may be of one tensor or of several; where the weight is
-    cut, a device reads what it holds of each.
+    dimension `dim`. Parts may be of one tensor or of several; if the weight is cut, a
+    device reads only its own elements of each.
 
-    **Constraints:** there are two parts or more; `dim` is a dimension of the
-    weight; each part is a source of the weight's shape but for `dim`; their sizes
-    in `dim` add up to the weight's.
+    **Constraints:** there are at least two parts; `dim` is a dimension of the weight;
+    each part is a source with the weight's shape except along `dim`; their sizes along
+    `dim` add up to the weight's.
 
     Example, the gate and up weights of an MLP, stored apart as [out, in], as one
     of shape [hidden, 2 * intermediate]:
@@ -171,11 +171,11 @@ def TP_JoinAttr : AttrDef<TP_Dialect, "Join"> {
     #tp.join<dim = 1, [#tp.source<"gate_proj.weight", stored=[1536, 576], start=[0, 0], size=[1536, 576], view=[1536, 576], permutation=[1, 0]>, #tp.source<"up_proj.weight", stored=[1536, 576], start=[0, 0], size=[1536, 576], view=[1536, 576], permutation=[1, 0]>]>
     ```
 
-    Parts of another order are said by views. With q, k and v viewed as [kv,
-    group, head, hidden], [kv, 1, head, hidden] and [kv, 1, head, hidden] and
-    joined in dimension 1, the queries of each key-value head stand before its
-    key and its value. The other way round, the queries of such a packed tensor
-    are joined in dimension 0, of one box for each key-value head.
+    Parts in another order are expressed by views. With q, k and v viewed as [kv, group,
+    head, hidden], [kv, 1, head, hidden] and [kv, 1, head, hidden] and joined in
+    dimension 1, the queries of each key-value head stand before its key and its value.
+    The other way round, the queries of such a packed tensor are joined in dimension 0,
+    from one slice for each key-value head.
   }];
   let parameters = (ins "int64_t":$dim,
       ArrayRefParameter<"::tp::SourceAttr">:$parts);

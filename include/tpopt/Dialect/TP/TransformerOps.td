@@ -9,13 +9,13 @@
 include "tpopt/Dialect/TP/TPBase.td"
 
 def TP_EmbeddingOp : TP_Op<"embedding", "vh,...->...h", fixedRule # linear # decomposed # localized> {
-  let summary = "Look rows of a table up";
-  let meaning = [{row `ids[..]` of the table. An id outside gives zeros. With the
-    vocabulary cut, every device looks up the rows it holds and the results are
+  let summary = "Look up rows of a table";
+  let meaning = [{row `ids[..]` of the table. An id outside of the table gives zeros. If
+    the vocabulary is cut, every device looks up its own rows and the results are
     partial sums (Megatron's vocabulary-parallel embedding, arXiv:1909.08053).}];
   let constraints = [{
-    1. The table has two dimensions; the result is shaped like `ids` with the
-       table's second dimension behind, in the table's element type.}];
+    1. The table has two dimensions; the result has the shape of `ids` followed by the
+       table's second dimension, and the table's element type.}];
   let example = "%x = tp.embedding %table, %ids : (tensor<512x32xf32>, tensor<4x8xi32>) -> tensor<4x8x32xf32>";
   let arguments = (ins TP_FloatTensor:$table, TP_IntegerTensor:$ids);
   let results = (outs TP_FloatTensor:$result);
@@ -28,8 +28,8 @@ def TP_LayerNormOp : TP_Op<"layer_norm", "...d!,d,d->...d", fixedRule # decompos
   let meaning = [{(x - mean) / sqrt(variance + epsilon) * scale + bias over the last
     dimension (arXiv:1607.06450), computed in f32.}];
   let constraints = [{
-    1. The input has at least one dimension; scale and bias have its last one.
-    2. One element type; the result has the input's type.
+    1. The input has at least one dimension; scale and bias have the size of its last one.
+    2. All have one element type; the result has the input's type.
     3. `epsilon` is at least 0.}];
   let example = "%y = tp.layer_norm %x, %scale, %bias epsilon = 1.0e-5 : (tensor<4x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<4x16xf32>";
   let arguments = (ins TP_FloatTensor:$input, TP_FloatTensor:$scale, TP_FloatTensor:$bias, F64Attr:$epsilon);
@@ -43,8 +43,8 @@ def TP_RMSNormOp : TP_Op<"rms_norm", "...d!,d->...d", fixedRule # decomposed> {
   let meaning = [{x / sqrt(mean(x^2) + epsilon) * scale over the last dimension
     (arXiv:1910.07467), computed in f32.}];
   let constraints = [{
-    1. The input has at least one dimension; scale has its last one.
-    2. One element type; the result has the input's type.
+    1. The input has at least one dimension; scale has the size of its last one.
+    2. All have one element type; the result has the input's type.
     3. `epsilon` is at least 0.}];
   let example = "%y = tp.rms_norm %x, %scale epsilon = 1.0e-5 : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>";
   let arguments = (ins TP_FloatTensor:$input, TP_FloatTensor:$scale, F64Attr:$epsilon);
@@ -59,7 +59,7 @@ def TP_SoftmaxOp : TP_Op<"softmax", "", builtRule # decomposed # differentiable 
   let constraints = [{
     1. The result has the input's type.
     2. `dim` is a dimension of the input.}];
-  let ruleText = "`dim` is wanted whole (`!`); the others pass through";
+  let ruleText = "`dim` must be whole (`!`); the others pass through";
   let example = "%y = tp.softmax %x dim = 1 : tensor<4x16xf32>";
   let arguments = (ins TP_FloatTensor:$input, I64Attr:$dim);
   let results = (outs TP_FloatTensor:$result);
@@ -71,9 +71,9 @@ def TP_RotaryOp : TP_Op<"rotary", "", builtRule # decomposed> {
   let summary = "Rotate pairs of features by their position";
   let meaning = [{rotary position embedding (arXiv:2104.09864). The first r = 2h
     features of a head are rotated in pairs by the angles whose cosines and sines
-    are given per position; the rest pass. Pairs are (i, i + h), or (2i, 2i + 1)
-    if `interleaved`:
-    y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin, computed in f32.}];
+    are given per position; the other features are not changed. Pairs are (i, i + h), or
+    (2i, 2i + 1) if `interleaved`: y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin, computed
+    in f32.}];
   let constraints = [{
     1. The input is [batch, position, .., feature] with at least 3 dimensions.
     2. cos and sin have one type, [position, h] or [batch, position, h], with
@@ -107,9 +107,9 @@ def TP_AttentionOp : TP_Op<"attention", "", [AttrSizedOperandSegments, Attention
     `causal`), offset + s - t < `window` (with a window), t < `lengths`[b], and
     `mask`[b,s,t], as far as given. `offset` is the position of the first query
     row, a scalar or one per batch entry, 0 if left out: with a KV cache it is the
-    number of positions before. Rows that see nothing give zeros. Computed in f32,
-    but for 16-bit values the weights are rounded to their type. The gradient is
-    computed from the second result, which need not be asked for.}];
+    number of positions before. Rows that see no key give zeros. Computed in f32, but
+    for 16-bit values the weights are rounded to their type. The second result is
+    optional; the gradient is computed from it.}];
   let constraints = [{
     1. query is [b,s,k,g,d], key [b,t,k,d], value [b,t,k,e], the result
        [b,s,k,g,e], in one element type.
@@ -160,10 +160,10 @@ class TP_AttentionGradientOp<string mnemonic> : TP_Op<mnemonic, "",
 }
 
 def TP_AttentionQueryGradientOp : TP_AttentionGradientOp<"attention_query_gradient"> {
-  let summary = "The gradient of attention by its query";
+  let summary = "The gradient of attention with respect to its query";
   let meaning = [{from the gradient of the result of a `tp.attention` of this query,
-    key, value and options, what is to be added to the gradient of the query. The
-    weights are computed again from the log-sum-exp of each row (FlashAttention-2,
+    key, value and options, the gradient with respect to the query. The weights are
+    computed again from the log-sum-exp of each row (FlashAttention-2,
     arXiv:2307.08691). `delta` is the sum over e of gradient times result:
 
         weight[b,s,k,g,t] = exp(score[b,s,k,g,t] - logsumexp[b,s,k,g]), 0 if hidden
@@ -188,14 +188,14 @@ def TP_AttentionQueryGradientOp : TP_AttentionGradientOp<"attention_query_gradie
 }
 
 def TP_AttentionKeyValueGradientOp : TP_AttentionGradientOp<"attention_key_value_gradient"> {
-  let summary = "The gradients of attention by its key and its value";
-  let meaning = [{what `tp.attention_query_gradient` is for the query, with the weights
-    and slopes that it has:
+  let summary = "The gradients of attention with respect to its key and its value";
+  let meaning = [{like `tp.attention_query_gradient`, for the key and the value, with
+    the same weights and slopes:
 
         keyGradient[b,t,k,d] = sum_s,g slope[b,s,k,g,t] query[b,s,k,g,d]
         valueGradient[b,t,k,e] = sum_s,g weight[b,s,k,g,t] gradient[b,s,k,g,e]
 
-    Devices that have some of the queries each have a part of the sums.}];
+    If the queries are cut, each device computes an addend of the sums.}];
   let constraints = [{
     1. query is [b,s,k,g,d], key [b,t,k,d], value [b,t,k,e], the gradient
        [b,s,k,g,e], in one element type.
@@ -216,7 +216,7 @@ def TP_CrossEntropyOp : TP_Op<"cross_entropy", "...v!,...->...", fixedRule # dec
     computed in f32. A label outside the vocabulary gives no target term.}];
   let constraints = [{
     1. The labels are integers, shaped like the logits without the last dimension.
-    2. The result is shaped like the labels, in the logits' element type.}];
+    2. The result has the shape of the labels and the element type of the logits.}];
   let example = "%l = tp.cross_entropy %logits, %labels : (tensor<24x256xf32>, tensor<24xi32>) -> tensor<24xf32>";
   let arguments = (ins TP_FloatTensor:$logits, TP_IntegerTensor:$labels);
   let results = (outs TP_FloatTensor:$result);

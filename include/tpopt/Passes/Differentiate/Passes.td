@@ -11,18 +11,18 @@ include "mlir/Pass/PassBase.td"
 def DifferentiatePass : Pass<"tp-differentiate", "::mlir::ModuleOp"> {
   let summary = "Add the gradients of a loss to the results";
   let description = [{
-    The entry gets a result for each argument that is trained: the gradient of the
-    loss by it, in its type, with the name `NAME.grad` and the role `gradient`.
-    Gradients are computed in reverse mode on the whole program, before anything
-    is sharded: what devices have to send for them follows from the rules of
-    their ops, as for the rest of the program.
+    The entry gets a result for each trained argument: the gradient of the loss with
+    respect to it, of its type, with the name `NAME.grad` and the role `gradient`.
+    Gradients are computed in reverse mode on the whole program, before it is sharded:
+    their communication follows from the sharding rules of their ops, as in the rest of
+    the program.
 
     An op that adds to a gradient has the location of the forward op that it
     serves, as `loc("grad(layers.0.mlp)")`.
 
-    Where a function has a corner, its gradient is the one that JAX takes:
-    `relu` and `abs` have 0 at 0, and elements that are equally large share the
-    gradient of their maximum. Integers and comparisons have none.
+    Where a function is not differentiable, its gradient is the one that JAX uses:
+    `relu` and `abs` have 0 at 0, and elements that are equally large share the gradient
+    of their maximum. Integers and comparisons have no gradient.
 
     **Requires:** `tp` ops without calls (`tp-import-stablehlo`,
     `tp-inline-calls`).
@@ -36,10 +36,10 @@ def DifferentiatePass : Pass<"tp-differentiate", "::mlir::ModuleOp"> {
     Option<"loss", "loss", "std::string", "\"loss\"",
            "The name of the result that is the loss, a scalar">,
     ListOption<"train", "train", "std::string",
-               "Patterns of the names of arguments that are trained; by default "
-               "all of the role parameter">,
+               "Patterns of the names of the arguments to train; by default all "
+               "arguments with the role parameter">,
     Option<"entry", "entry", "std::string", "\"\"",
-           "The function; it need not be named if there is one alone">
+           "The function to differentiate, if the module has several">
   ];
 }
 

@@ -28,8 +28,8 @@ def LocalizePass : Pass<"tp-localize", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"keepGlobal", "keep-global", "bool", "false",
-           "Leave the global functions, and say which op each local value "
-           "stands for, as tp-verify-partition wants it">,
+           "Keep the global functions, and record which op each local value corresponds "
+           "to, for tp-verify-partition">,
   ];
 }
 

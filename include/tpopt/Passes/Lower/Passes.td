@@ -14,22 +14,21 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
     Every function becomes a `step.program`. Transformer ops without a step of
     their own are decomposed; chains of element-wise ops and row reductions
     become row programs, contractions become matmuls with their epilogues,
-    collectives get packed chunks, and movements of data become views where
-    strides can say them and copies where not. Loops and branches become steps
-    with bodies of steps; what a loop carries has one buffer, and a slice that
-    moves evenly from turn to turn is a view that moves.
-    Attention is a step where the target has kernels for it; of few queries, it
-    is in parts that a row program puts together. A remark says why one that is
-    not is decomposed.
-    With `fp8`, contractions of f8E4M3FN, and of f32 that was widened from it, are
-    products of f8E4M3FN. A remark says why one is not: it stays what it is
-    without.
+    collectives get packed chunks, and movements of data become views where strides can
+    express them, otherwise copies. Loops and branches become steps with bodies of
+    steps; a value that a loop carries has one buffer, and a slice that moves by the
+    same distance in every iteration becomes a view that moves. Attention becomes a step
+    if the target has kernels for it; attention of few queries is computed in parts,
+    which a row program combines. If an attention is decomposed instead, a remark gives
+    the reason. With `fp8`, contractions of f8E4M3FN, and of f32 that was widened from
+    it, are products of f8E4M3FN. If a contraction cannot be, it stays as it is without
+    `fp8`, and a remark gives the reason.
 
     The module's plan remembers `target` and `fp8`, so that `tp-write-artifact`
-    need not be told.
+    does not need these options.
 
-    **Requires:** the program is local (`tp-localize`); a target in its plan is the
-    one given.
+    **Requires:** the program is local (`tp-localize`); if its plan has a target, it is
+    the given one.
 
     **Guarantees:** no function is left. Ops that have no lowering are errors.
 
@@ -39,10 +38,10 @@ def LowerToStepPass : Pass<"tp-lower-to-step", "::mlir::ModuleOp"> {
                            "::tp::step::StepDialect"];
   let options = [
     Option<"target", "target", "std::string", "\"\"",
-           "What the steps are for: cpu or cuda; if empty, what the module's plan "
-           "says, else cpu">,
+           "Target of the steps: cpu or cuda; if empty, that of the module's plan, else "
+           "cpu">,
     Option<"fp8", "fp8", "bool", "false",
-           "Multiply f8E4M3FN as such, on GPUs from sm_89 on">
+           "Multiply f8E4M3FN without conversion, on GPUs from sm_89 on">
   ];
 }
 
@@ -50,7 +49,7 @@ def AssignBuffersPass : Pass<"tp-assign-buffers", "::tp::step::ProgramOp"> {
   let summary = "Give every buffer its place in the arena";
   let description = [{
     Buffers that are in use at the same time lie apart; others may share memory.
-    Large ones choose first, each the tightest gap that holds it.
+    Buffers are placed from large to small, each in the smallest gap that fits.
 
     **Requires:** nothing.
 
@@ -69,9 +68,9 @@ def MeasureMemoryPass : Pass<"tp-measure-memory", "::mlir::ModuleOp"> {
     and leaves `tp.allocated` on each function: the bytes that a device allocates
     for a call, besides the storage of the arguments. These are the arena, the
     results that overwrite no argument, and the workspace of the target's matrix
-    library. `tp-report` uses them instead of the plan's estimate, which does not
-    know what is fused and where buffers lie. Where a machine is known,
-    `tp.overlap` says what the scheduled program is predicted to take.
+    library. `tp-report` uses them instead of the plan's estimate, which does not know
+    which ops are fused and where buffers lie. If a machine is known, `tp.overlap` is
+    the predicted time of the scheduled program.
 
     **Requires:** as `tp-lower-to-step`.
 
@@ -82,20 +81,20 @@ def MeasureMemoryPass : Pass<"tp-measure-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
                            "::tp::step::StepDialect"];
   let options = [
-    Option<"target", "target", "std::string", "\"\"", "As of tp-lower-to-step">,
-    Option<"fp8", "fp8", "bool", "false", "As of tp-lower-to-step">,
+    Option<"target", "target", "std::string", "\"\"", "As in tp-lower-to-step">,
+    Option<"fp8", "fp8", "bool", "false", "As in tp-lower-to-step">,
     Option<"overlap", "overlap", "bool", "true", "Whether tp-schedule runs">,
-    Option<"inFlight", "in-flight", "std::string", "\"\"", "As of tp-schedule">
+    Option<"inFlight", "in-flight", "std::string", "\"\"", "As in tp-schedule">
   ];
 }
 
 def NameInputsPass : Pass<"tp-name-inputs", "::mlir::ModuleOp"> {
-  let summary = "Give inputs the names that the text gave them";
+  let summary = "Give inputs the names of the text";
   let description = [{
-    An argument of an entry that has no `tp.name`, and that the text which tp-opt
-    has read calls `%up`, is the input `up` of the artifact. Numbers, `%0` and
-    `%arg0`, are no names. What two entries call alike stays two values: it has no
-    name.
+    An argument of an entry without `tp.name` that is called `%up` in the text which
+    tp-opt has read becomes the input `up` of the artifact. Numbers, `%0` and `%arg0`,
+    do not count as names. If arguments of two entries have the same name, they stay two
+    inputs and get no name.
 
     **Requires:** nothing.
 
@@ -108,10 +107,10 @@ def NameInputsPass : Pass<"tp-name-inputs", "::mlir::ModuleOp"> {
 def KeepProgramPass : Pass<"tp-keep-program", "::mlir::ModuleOp"> {
   let summary = "Keep the module as it is now for the artifact";
   let description = [{
-    Attaches the module to itself, as bytecode without places in files: it is
-    `whole`, or with `local` `local`, in `tp.programs`. `tp-write-artifact`
-    puts these into the artifact, from which `tp-run --check` takes what a
-    sharded program should compute.
+    Attaches the module to itself, as bytecode without locations, as `whole` in
+    `tp.programs`, or with the option `local` as `local`. `tp-write-artifact` stores
+    these programs in the artifact, and `tp-run --check` compares a sharded program with
+    them.
 
     **Requires:** nothing.
 
@@ -129,14 +128,14 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
   let summary = "Compile the kernels and write the artifact";
   let description = [{
     Compiles kernels to native code and writes the `.tpx` that `tp-run`
-    executes, with the programs in it that `tp-keep-program` has kept. But for
+    executes, together with the programs that `tp-keep-program` has attached. Apart from
     these the module stays as it is.
 
     For CUDA there is code for every chip of `chips`: a cubin, if there is a
     ptxas to assemble it, and PTX for the lowest chip of each major version. Those
     are sm_80, sm_90a and sm_100 if none is named; with `fp8`, sm_89 comes first.
-    sm_90a is for devices of compute capability 9.0 alone, so its PTX is there only
-    if there is no ptxas, and code for it is taken before all other there.
+    sm_90a is only for devices of compute capability 9.0, so its PTX is only stored if
+    there is no ptxas; such devices use code for sm_90a before any other.
 
     **Requires:** steps whose buffers have places (`tp-assign-buffers`), for the
     target of the module's plan.
@@ -149,19 +148,20 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
   let options = [
     Option<"file", "file", "std::string", "\"\"", "The file to write">,
     Option<"target", "target", "std::string", "\"\"",
-           "What the kernels are for: cpu or cuda; if empty, what the module's "
-           "plan says, else cpu">,
+           "Target of the kernels: cpu or cuda; if empty, that of the module's plan, "
+           "else cpu">,
     Option<"fp8", "fp8", "bool", "false",
-           "The steps multiply f8E4M3FN, which takes chips from sm_89 on">,
+           "The steps multiply f8E4M3FN, which needs chips from sm_89 on">,
     ListOption<"chips", "chips", "std::string",
                "The GPUs to compile for, such as sm_90">,
     Option<"ptxas", "ptxas", "std::string", "\"\"",
-           "NVIDIA's assembler: a path, none for PTX alone; else it is looked for">
+           "NVIDIA's assembler: a path, or none to store only PTX; by default it is "
+           "searched for">
   ];
 }
 
 def WriteInterfacePass : Pass<"tp-write-interface", "::mlir::ModuleOp"> {
-  let summary = "Write what tp-run needs to know of a program it interprets";
+  let summary = "Write the interface of a program that tp-run interprets";
   let description = [{
     Writes an artifact without steps: entries, inputs and outputs as whole
     tensors, and the module itself as bytecode. `tp-run --backend=interpreter`
@@ -184,9 +184,9 @@ def EmitPtxPass : Pass<"tp-emit-ptx", "::mlir::ModuleOp"> {
   let summary = "Write the GPU kernels as PTX";
   let description = [{
     Compiles every distinct step that is a kernel on a GPU, and writes them as
-    one PTX module. Neither a GPU nor a CUDA toolkit is needed. A comment before
-    the code says for each how it is launched. The module stays as it is; without
-    kernels, nothing is written.
+    one PTX module. Neither a GPU nor a CUDA toolkit is needed. A comment before the
+    code of each kernel gives its launch. The module stays as it is; without kernels,
+    nothing is written.
 
     **Requires:** steps (`tp-lower-to-step`).
 

@@ -11,26 +11,25 @@ include "mlir/Pass/PassBase.td"
 def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
   let summary = "Choose the sharding each op computes in";
   let description = [{
-    For all ops of a function at once, chooses how the mesh cuts their factors so
-    that predicted communication and compute are least, lets partial sums travel
-    through linear ops, and writes a `spmd.reshard` wherever a value is needed in
-    another layout than it is made in. An op that wants a sharded factor whole is
-    replaced by its decomposition where that is cheaper. Where constraints of
-    equal layouts are only added next, their sum is asked for instead.
+    For all ops of a function at once, chooses how the mesh cuts their factors so that
+    the predicted communication and compute are smallest, keeps partial sums unreduced
+    through linear ops, and inserts a `spmd.reshard` wherever a value is needed in
+    another layout than the one it is computed in. An op that needs a sharded factor
+    whole is replaced by its decomposition where that is cheaper. Where values with
+    equal constraints are only added, the constraint is moved to their sum.
 
     If the memory of a device is known, from `memory` or from the machine, and
-    the plan needs more, then what only saves bytes or launches is undone,
-    cheapest first, until the plan fits: a gathered copy that waits for a later
-    use is made again for that, an op is computed on smaller blocks, an op that
-    was decomposed stays whole. If nothing helps, `tp-report` says how much is
-    missing.
+    the plan needs more, then choices that only save bytes or launches are undone,
+    cheapest first, until the plan fits: a value is gathered again for a later use
+    instead of being kept, an op is computed on smaller blocks, an op is not decomposed.
+    If this does not suffice, `tp-report` gives the number of missing bytes.
 
     **Requires:** every value has a sharding (`tp-propagate`).
 
     **Guarantees:** every op's `spmd.shardings` say what it computes, operands
-    arrive in the layout the op's rule asks for, the only changes of layout are
-    `spmd.reshard`; constraints, barriers and groups are gone; splat constants
-    and iotas with equal shardings are one. Types are still global.
+    arrive in the layout the op's rule asks for, only `spmd.reshard` changes layouts;
+    constraints, barriers and groups are gone; splat constants and iotas with equal
+    shardings are one. Types are still global.
 
     **Example:** `test/Partition/megatron-mlp.mlir`
   }];
@@ -39,16 +38,15 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
     Option<"machine", "machine", "std::string", "\"\"",
            "Device to predict times for: h100, h200, cpu, or a JSON file">,
     Option<"memory", "memory", "std::string", "\"\"",
-           "Memory that a device may use, as in 72GiB; by default all that the "
-           "machine has">,
+           "Memory that a device may use, as in 72GiB; by default all memory of the "
+           "machine">,
     Option<"freeArguments", "free-arguments", "bool", "false",
-           "Choose the layouts of arguments and results, too, as far as no "
-           "annotation has closed them">,
+           "Also choose the layouts of arguments and results, unless an annotation has "
+           "closed them">,
     Option<"allAxes", "all-axes", "bool", "false",
-           "Let every axis of the mesh shard something, not only those that an "
-           "annotation names">,
+           "Use every axis of the mesh, not only those that an annotation names">,
     Option<"prices", "prices", "bool", "false",
-           "Attach to every function what its plan costs, for tp-report">
+           "Attach to every function the cost of its plan, for tp-report">
   ];
 }
 

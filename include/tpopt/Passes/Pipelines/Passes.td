@@ -11,9 +11,8 @@ include "mlir/Pass/PassBase.td"
 def SetMeshPass : Pass<"tp-set-mesh", "::mlir::ModuleOp"> {
   let summary = "Define or override the module's mesh";
   let description = [{
-    With a mesh in the module, replaces its axes, and its links and `device_ids`
-    go with them; without one, adds `@mesh`.
-    Shardings that name axes the new mesh lacks are errors.
+    If the module has a mesh, replaces its axes and removes its links and `device_ids`;
+    otherwise adds `@mesh`. Shardings that name axes the new mesh lacks are errors.
 
     **Requires:** the module has at most one mesh.
 
@@ -26,7 +25,7 @@ def SetMeshPass : Pass<"tp-set-mesh", "::mlir::ModuleOp"> {
     Option<"axes", "axes", "std::string", "\"\"",
            "Axes and sizes: data=2,model=4">,
     Option<"ifMissing", "if-missing", "bool", "false",
-           "Leave a module as it is that has a mesh">
+           "Only add a mesh to a module that has none">
   ];
 }
 

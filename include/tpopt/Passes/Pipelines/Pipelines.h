@@ -51,13 +51,13 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
                      "does")};
   Option<std::string> plan{
       *this, "plan",
-      llvm::cl::desc("How the program is cut: words joined with +, megatron, "
+      llvm::cl::desc("How to cut the program: words joined with +, megatron, "
                      "sp, ddp and fsdp, or a JSON file of name patterns")};
   Option<std::string> zero{
       *this, "zero",
-      llvm::cl::desc("What is cut along the data axis, too: the state of the "
-                     "optimizer (1), gradients (2), parameters (3); 1:AXIS "
-                     "names another axis than data")};
+      llvm::cl::desc("Stage of ZeRO: also cut along the data axis the state of "
+                     "the optimizer (1), gradients (2), parameters (3); 1:AXIS "
+                     "uses another axis than data")};
   Option<std::string> machine{
       *this, "machine",
       llvm::cl::desc(
@@ -65,26 +65,28 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
   Option<std::string> memory{
       *this, "memory",
       llvm::cl::desc("Memory that a device may use, as in 72GiB; by default "
-                     "all that the machine has")};
+                     "all memory of the machine")};
   Option<Stage> stopAfter{
       *this, "stop-after", llvm::cl::desc("Last stage to run"),
       llvm::cl::values(
           clEnumValN(Stage::Import, "import", "Mesh, plan, inlined calls"),
           clEnumValN(Stage::Propagate, "propagate",
                      "Every value has a sharding"),
-          clEnumValN(Stage::Partition, "partition",
-                     "Every op has what it computes in, and reshards"),
+          clEnumValN(
+              Stage::Partition, "partition",
+              "Every op computes in one sharding, with reshards in between"),
           clEnumValN(Stage::Collectives, "collectives",
                      "Reshards are collectives, on global types"),
           clEnumValN(Stage::Localize, "localize", "What a device runs")),
       llvm::cl::init(Stage::Localize)};
   Option<Verification> verify{
-      *this, "verify", llvm::cl::desc("How far the partition is proved right"),
+      *this, "verify", llvm::cl::desc("How to verify the partition"),
       llvm::cl::values(
           clEnumValN(Verification::Off, "off", "Not at all"),
-          clEnumValN(Verification::Static, "static", "By rules and structure"),
+          clEnumValN(Verification::Static, "static",
+                     "By sharding rules and structure"),
           clEnumValN(Verification::Field, "field",
-                     "By computing both programs in a prime field, too")),
+                     "Also by computing both programs in a prime field")),
       llvm::cl::init(Verification::Field)};
   Option<bool> certificate{
       *this, "certificate",
@@ -92,8 +94,8 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
                      "tp-verify-certificate")};
   Option<bool> report{
       *this, "report-verification",
-      llvm::cl::desc("Note on the module how it was verified and what its plan "
-                     "costs, for tp-report")};
+      llvm::cl::desc("Record in the module how it was verified and the cost of "
+                     "its plan, for tp-report")};
   Option<bool> explain{
       *this, "explain",
       llvm::cl::desc("Record why values are sharded as they are")};
@@ -117,37 +119,40 @@ struct CompileOptions : ShardOptions {
                              llvm::cl::init("cpu")};
   Option<bool> fp8{
       *this, "fp8",
-      llvm::cl::desc("Multiply f8E4M3FN as such, on GPUs from sm_89 on")};
+      llvm::cl::desc(
+          "Multiply f8E4M3FN without conversion, on GPUs from sm_89 on")};
   Option<bool> overlap{
       *this, "overlap",
-      llvm::cl::desc("Let collectives travel while others compute, where a "
-                     "machine says how long both take"),
+      llvm::cl::desc("Overlap collectives with computing, if machine= is given "
+                     "to predict their times"),
       llvm::cl::init(true)};
   Option<bool> chunk{
       *this, "chunk",
-      llvm::cl::desc("Let blocks of what is gathered or summed travel while "
-                     "others are multiplied, where overlap is on and it pays"),
+      llvm::cl::desc(
+          "Overlap products with their own all-gather or reduce-scatter, block "
+          "by block, if overlap is on and it is faster"),
       llvm::cl::init(true)};
   Option<std::string> inFlight{
       *this, "in_flight",
-      llvm::cl::desc("Memory for collectives under way, as in 512MiB; by "
-                     "default a 32nd of the machine's")};
+      llvm::cl::desc("Memory for running collectives, as in 512MiB; by default "
+                     "1/32 of the machine's memory")};
   ListOption<std::string> chips{
       *this, "chips",
       llvm::cl::desc("The GPUs to compile for: sm_80,sm_90a,sm_100")};
   Option<std::string> ptxas{
       *this, "ptxas",
-      llvm::cl::desc("NVIDIA's assembler: a path, or none for PTX alone; else "
-                     "it is looked for")};
+      llvm::cl::desc("NVIDIA's assembler: a path, or none to store only PTX; "
+                     "by default it is searched for")};
   Option<std::string> artifact{
       *this, "artifact", llvm::cl::desc("The .tpx file to write for tp-run")};
   Option<CompilePart> part{
       *this, "part",
-      llvm::cl::desc("Half of it, for passes that look at what is sharded"),
+      llvm::cl::desc("Run only half of the pipeline, so that passes can look "
+                     "at the sharded program"),
       llvm::cl::values(
           clEnumValN(CompilePart::All, "all", "The whole"),
           clEnumValN(CompilePart::Shard, "shard", "The stages of tp-shard"),
-          clEnumValN(CompilePart::Lower, "lower", "What comes after them")),
+          clEnumValN(CompilePart::Lower, "lower", "The stages after them")),
       llvm::cl::init(CompilePart::All)};
 };
 
@@ -157,16 +162,14 @@ void buildCompilePipeline(mlir::OpPassManager &manager,
 
 /// The options of `--tp-train="..."`, those of the pass `tp-build-step`.
 struct TrainOptions : mlir::PassPipelineOptions<TrainOptions> {
-  Option<std::string> loss{*this, "loss",
-                           llvm::cl::desc("The result that is to fall")};
+  Option<std::string> loss{
+      *this, "loss", llvm::cl::desc("The result that training minimizes")};
   Option<std::string> weight{
       *this, "weight",
-      llvm::cl::desc("The result that says what the loss of a micro-batch "
-                     "counts")};
-  Option<std::string> train{
-      *this, "train",
-      llvm::cl::desc("Patterns of the arguments that are trained; by default "
-                     "all parameters")};
+      llvm::cl::desc("The result that is the weight of a micro-batch's loss")};
+  Option<std::string> train{*this, "train",
+                            llvm::cl::desc("Name patterns of the arguments to "
+                                           "train; by default all parameters")};
   Option<std::string> optimizer{
       *this, "optimizer",
       llvm::cl::desc("sgd, adam, adamw, lion or adafactor, as in "
@@ -177,21 +180,24 @@ struct TrainOptions : mlir::PassPipelineOptions<TrainOptions> {
                      "cosine(warmup=100,steps=1000)")};
   Option<std::string> clip{
       *this, "clip",
-      llvm::cl::desc("The most that the norm of all gradients may be")};
-  Option<std::string> accumulate{*this, "accumulate",
-                                 llvm::cl::desc("Micro-batches of a step")};
+      llvm::cl::desc(
+          "Largest norm of all gradients; larger gradients are scaled down")};
+  Option<std::string> accumulate{
+      *this, "accumulate", llvm::cl::desc("Number of micro-batches in a step")};
   Option<std::string> master{
       *this, "master",
-      llvm::cl::desc("f32: bf16 parameters have a copy in f32, which is "
-                     "updated")};
+      llvm::cl::desc("f32: keep a copy of each bf16 parameter in f32, and "
+                     "update the copy")};
   Option<std::string> decay{
       *this, "decay",
-      llvm::cl::desc("Patterns of the parameters that decay; by default all")};
+      llvm::cl::desc(
+          "Name patterns of the parameters with weight decay; by default all")};
   Option<std::string> noDecay{
       *this, "no_decay",
-      llvm::cl::desc("Patterns of the parameters that do not decay")};
+      llvm::cl::desc("Name patterns of the parameters without weight decay")};
   Option<std::string> entry{
-      *this, "entry", llvm::cl::desc("The entry, if the module has several")};
+      *this, "entry",
+      llvm::cl::desc("The function to train, if the module has several")};
   Option<bool> verify{*this, "verify", llvm::cl::desc("Prove the gradients"),
                       llvm::cl::init(true)};
 };
@@ -205,7 +211,8 @@ void buildTrainPipeline(mlir::OpPassManager &manager,
 struct CertificateOptions : mlir::PassPipelineOptions<CertificateOptions> {
   Option<std::string> whole{*this, "whole",
                             llvm::cl::desc("The file of the whole program")};
-  Option<uint64_t> seed{*this, "seed", llvm::cl::desc("Picks the random data"),
+  Option<uint64_t> seed{*this, "seed",
+                        llvm::cl::desc("Seed of the random data"),
                         llvm::cl::init(1)};
 };
 

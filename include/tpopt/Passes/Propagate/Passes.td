@@ -30,8 +30,8 @@ def PropagatePass : Pass<"tp-propagate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"explain", "explain", "bool", "false",
-           "Attach to every function why its values are sharded as they are, "
-           "for tp-explain">
+           "Record in every function why its values are sharded as they are, for "
+           "tp-explain">
   ];
 }
 

@@ -9,11 +9,12 @@
 include "mlir/Pass/PassBase.td"
 
 def ReportPass : Pass<"tp-report", "::mlir::ModuleOp"> {
-  let summary = "Say what the program sends, computes and holds";
+  let summary = "Report communication, compute and memory of the program";
   let description = [{
     Prints a table to stderr and, with `file`, writes the report as JSON or as one
-    HTML page (see `lib/Report/Report.h`). As a flag, a lone value is the file:
-    `--tp-report=OUT.json`. The file is replaced only when all of it is written.
+    HTML page (see `lib/Report/Report.h`). On the command line, a value without a key is
+    the file: `--tp-report=OUT.json`. The file is replaced only after all of it has been
+    written.
 
     Times need a machine, or links on the mesh. Without `machine`, it is the one
     that `tp-partition` was given, which the module remembers.
@@ -37,22 +38,22 @@ def ReportPass : Pass<"tp-report", "::mlir::ModuleOp"> {
 }
 
 def ExplainPass : Pass<"tp-explain", "::mlir::ModuleOp"> {
-  let summary = "Say why values are sharded as they are";
+  let summary = "Explain why values are sharded as they are";
   let description = [{
     Prints to stderr, for one value or for all: the sharding that propagation gave
-    it and the one it has now, the way every axis came, the axes that did not
-    arrive and what was in their way, the collectives that move the value with
-    their reasons, and a picture of the devices. As a flag, a lone value is the
-    name: `--tp-explain=w1`.
+    it and the one it has now, the path by which every axis was propagated to it, the
+    axes that were not propagated and why, the collectives that move the value with
+    their reasons, and a picture of the devices. On the command line, a value without a
+    key is the name: `--tp-explain=w1`.
 
-    A value is called by the `tp.name` of its argument or the name in its
-    location, and what a function returns by that of the result, too. Names are
-    those of the record, which Propagate makes; later stages may have replaced the
-    value, and then it has no sharding now.
+    The name of a value is the `tp.name` of its argument or the name in its location; a
+    returned value also has the name of the result. The names are those of the record
+    that `tp-propagate` writes. If a later stage has replaced the value, it has no
+    current sharding.
 
     **Requires:** the record of `tp-propagate{explain=true}`.
 
-    **Guarantees:** the record is gone; else the module is unchanged.
+    **Guarantees:** the record is removed; otherwise the module is unchanged.
 
     **Example:** `test/Report/explain.mlir`
   }];
@@ -65,34 +66,33 @@ def ExplainPass : Pass<"tp-explain", "::mlir::ModuleOp"> {
 def RemarkCollectivesPass : Pass<"tp-remark-collectives", "::mlir::ModuleOp"> {
   let summary = "Emit a remark for every collective";
   let description = [{
-    Points at the op that makes each collective necessary, with its bytes, its
-    reason, and what would remove it. Category `tp-comm`; shown by
+    Points at the op that makes each collective necessary, with its bytes, its reason,
+    and a change that would remove it. Category `tp-comm`; shown by
     `--remarks-filter=tp-comm`.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 
     **Guarantees:** the module is unchanged.
 
-    **Remarks emitted:** Missed for a collective that another annotation would
-    save or cheapen; Analysis for one that an annotation asks for, or that
-    nothing would cheapen.
+    **Remarks emitted:** Missed for a collective that another annotation would avoid or
+    make cheaper; Analysis for one that an annotation requests, or that no annotation
+    would make cheaper.
 
     **Example:** `test/Report/remarks.mlir`
   }];
 }
 
 def StrictPass : Pass<"tp-strict", "::mlir::ModuleOp"> {
-  let summary = "Reject gathers, exchanges and idle axes that nobody asked for";
+  let summary = "Reject gathers, exchanges and unused axes that are not requested";
   let description = [{
     Every all_gather, all_to_all and collective_permute must serve an annotation:
     a constraint, an annotated result, the boundary of a manual region. Others
-    are errors that name the op and what to write. Sums are allowed: they are what
-    inner-dimension sharding means. Collectives that were in the input count as
-    asked for.
+    are errors that name the op and the annotation to write. Sums are allowed, because
+    sharding an inner dimension requires them. Collectives that were in the input count
+    as requested.
 
-    What is a warning elsewhere is an error, too: an axis of the mesh along which
-    nothing is cut, a mesh along which nothing is cut at all, an entry of the plan
-    that changes nothing.
+    Some warnings become errors: an axis of the mesh along which no tensor is cut, a
+    mesh along which no tensor is cut at all, an entry of the plan that changes nothing.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 

@@ -9,16 +9,15 @@
 include "mlir/Pass/PassBase.td"
 
 def BuildStepPass : Pass<"tp-build-step", "::mlir::ModuleOp"> {
-  let summary = "Make a step of training of the program of a loss";
+  let summary = "Turn a program that computes a loss into a training step";
   let description = [{
-    The entry gets the state of the optimizer as arguments behind its own, and
-    gives the new parameters, the new state, the loss and its other results, in
-    this order. Parameters and states are donated to the results that follow
-    them. States have the role `optimizer_state`, so they are zero before the
-    first step. They are called `adamw.exp_avg/NAME` after the parameter, and the
-    number of steps `train.step`; what carries a sharding gives it to its states.
-
-    A copy of the entry as it was is called `evaluate`.
+    The entry gets the state of the optimizer as additional arguments after its own, and
+    returns the new parameters, the new state, the loss and its other results, in this
+    order. Parameters and states are donated to the results with their new values.
+    States have the role `optimizer_state`, so they are zero before the first step. A
+    state is called `adamw.exp_avg/NAME` after its parameter, and the number of steps is
+    `train.step`. If a parameter has a sharding, its states get it, too. A copy of the
+    original entry is called `evaluate`.
 
     `docs/training.md` says what the options mean.
 
@@ -32,31 +31,30 @@ def BuildStepPass : Pass<"tp-build-step", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"loss", "loss", "std::string", "\"\"",
-           "The result that is to fall">,
+           "The result that training minimizes">,
     Option<"weight", "weight", "std::string", "\"\"",
-           "The result that says what the loss of a micro-batch counts">,
+           "The result that is the weight of a micro-batch's loss">,
     Option<"train", "train", "std::string", "\"\"",
-           "Patterns of the arguments that are trained; by default all "
-           "parameters">,
+           "Name patterns of the arguments to train; by default all parameters">,
     Option<"optimizer", "optimizer", "std::string", "\"\"",
            "sgd, adam, adamw, lion or adafactor, as in adamw(lr=3e-4)">,
     Option<"schedule", "schedule", "std::string", "\"\"",
            "constant, linear or cosine, as in cosine(warmup=100,steps=1000)">,
     Option<"clip", "clip", "std::string", "\"\"",
-           "The most that the norm of all gradients may be">,
+           "Largest norm of all gradients; larger gradients are scaled down">,
     Option<"accumulate", "accumulate", "std::string", "\"\"",
-           "Micro-batches of a step">,
+           "Number of micro-batches in a step">,
     Option<"master", "master", "std::string", "\"\"",
-           "f32: bf16 parameters have a copy in f32, which is updated">,
+           "f32: keep a copy of each bf16 parameter in f32, and update the copy">,
     Option<"decay", "decay", "std::string", "\"\"",
-           "Patterns of the parameters that decay; by default all">,
+           "Name patterns of the parameters with weight decay; by default all">,
     Option<"noDecay", "no_decay", "std::string", "\"\"",
-           "Patterns of the parameters that do not decay">,
+           "Name patterns of the parameters without weight decay">,
     Option<"entry", "entry", "std::string", "\"\"",
-           "The entry, if the module has several">,
+           "The function to train, if the module has several">,
     Option<"verify", "verify", "bool", "true",
-           "Prove the gradients, as tp-verify-gradient does, and that "
-           "micro-batches together do what all of them at once would">,
+           "Verify the gradients, as tp-verify-gradient does, and that micro-batches "
+           "give the same step as all of them at once">,
   ];
 }
 

@@ -15,51 +15,48 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
     in the file `whole`, on the same random data, and compares the results. The
     module may be of any stage, or come from elsewhere: a function on
     `#spmd.local` types is run on all devices of its mesh in lockstep, any other
-    as it stands. Arguments go together by `tp.name`, or else by position.
+    function as it is. Arguments are matched by `tp.name`, or else by position.
 
-    Every data set is of another kind: small integers, which add up exactly in
-    every order; numbers from 2^-16 to 2^16, all negative or of alternating signs, so that
-    padding wins a maximum or a minimum and an exponential that is not shifted by
-    the maximum overflows; small numbers, on which no activation saturates; moderate
-    ones; large ones; lines of elements that are
-    all on one side of zero, or all but one, so that what `any`, `all` and a minimum
-    tell hangs on one element. Small programs are run on up to 128 data sets. Results are equal if errors of
-    `tolerance` in every op, of both programs, move them by as much as they
-    differ: so no order of summation is an error, and a result that nothing moves
-    has to be equal. Where wide numbers leave the range of doubles in the whole
-    program, nothing is compared.
+    The data sets are of different kinds: small integers, whose sums are exact in every
+    order; numbers from 2^-16 to 2^16, all negative or of alternating signs, so that
+    padding wins a maximum or a minimum and an exponential that is not shifted by the
+    maximum overflows; small numbers, on which no activation saturates; moderate ones;
+    large ones; rows whose elements all have one sign, except possibly one, so that the
+    results of `any`, `all` and a minimum depend on one element. Small programs are run
+    on up to 128 data sets. Results count as equal if errors of `tolerance` in every op
+    of both programs can explain their difference: so the order of a summation does not
+    matter, and a result without rounding has to be equal. Where large numbers leave the
+    range of doubles in the whole program, nothing is compared.
 
-    Integer arguments that address a dimension hit all of it, given enough
-    elements or trials, and now and then what is outside of it. Of every op that
-    addresses by an argument, `case` and `while` included, it is counted what was
-    reached, inside and outside, also where the index is computed from several
-    arguments. Up to 24 more data sets, in which some arguments address less, are
-    tried for what was not. A warning names what none of them reached.
+    Integer arguments that address a dimension reach all of it, given enough elements or
+    trials, and sometimes places outside of it. For every op that addresses by an
+    argument, including `case` and `while`, the pass records which places were reached,
+    inside and outside, also where the index is computed from several arguments. For
+    places that were not reached, up to 24 more data sets are tried, in which some
+    arguments address less. A warning names the places that none of them reached.
 
     Entry arguments arrive with zeros in their padding, as the runtime binds them,
-    and a program may count on that. All else that a device has not written holds
-    garbage: huge, tiny, of both signs, or NaN. So does the padding of an argument
-    with `tp.donated`, whose buffer has been used before.
+    and a program may rely on that. All other memory that a device has not written holds
+    garbage: huge or tiny numbers of both signs, or NaN. The padding of an argument with
+    `tp.donated`, whose buffer has been used before, holds garbage, too.
 
     With `field` the programs are run in a prime field, too, where floats are
     residues modulo 2^61 - 1 and every non-linearity is a random function, see
     `lib/Interpreter/FieldEvaluator.h`: results must be equal whatever the
-    program computes, and no activation can hide a missing sum. Rewrites by rules
-    that are not those of fields are taken for errors there, but for exp(a + b) =
-    exp(a) exp(b).
+    program computes, and no activation can hide a missing sum. Rewrites by rules that
+    do not hold in fields count as errors there, except exp(a + b) = exp(a) exp(b).
 
-    Where results differ, an error says which and by how much, and a remark
-    points at the first op at which the programs part. For that, values carry
-    names in both: `loc("name")`, kept in text by `--mlir-print-debuginfo`. In
-    regions for one device nothing need be named: both programs are run in a
-    prime field, where the numbers tell which values the whole program has, and
-    which are sums that have yet to be taken.
+    Where results differ, an error says which and by how much, and a remark points at
+    the first op where the programs differ. For this, values need the same names in both
+    programs: `loc("name")`, kept in text by `--mlir-print-debuginfo`. In manual regions
+    no names are needed: both programs are run in a prime field, where the numbers show
+    which values also occur in the whole program, and which are still partial sums.
 
-    Either program may be StableHLO, and the module one that somebody else has
-    partitioned, with replica groups; what it holds stays as it is. Where results
-    differ from those of the whole program as it is written, the program is
-    compared with what `--tp-shard=stop-after=import` makes of it, too, if that
-    pipeline is registered: `tp-raise` may have found transformer ops there.
+    Either program may be StableHLO, and the module may have been partitioned by another
+    tool, with replica groups; it is not changed. Where results differ from those of the
+    whole program as it is written, the program is compared with what
+    `--tp-shard=stop-after=import` makes of it, too, if that pipeline is registered:
+    `tp-raise` may have found transformer ops there.
 
     **Requires:** a program on static tensors that the interpreter can hold.
 
@@ -71,24 +68,22 @@ def VerifyAgainstPass : Pass<"tp-verify-against", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
                            "::mlir::func::FuncDialect"];
   let options = [
-    Option<"whole", "whole", "std::string", "\"\"",
-           "The file with the whole program">,
-    Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
+    Option<"whole", "whole", "std::string", "\"\"", "The file with the whole program">,
+    Option<"seed", "seed", "uint64_t", "1", "Seed of the random data">,
     Option<"trials", "trials", "unsigned", "4",
            "How many data sets every function is run on, at least">,
     Option<"tolerance", "tolerance", "double", "1e-9",
-           "The error that the result of an op may have, relative to it">,
-    Option<"field", "field", "bool", "false",
-           "Compute in a prime field, too">,
+           "Relative error that the result of an op may have">,
+    Option<"field", "field", "bool", "false", "Also compute in a prime field">,
   ];
 }
 
 def KeepDigestPass : Pass<"tp-keep-digest", "::mlir::ModuleOp"> {
-  let summary = "Keep what the whole program computes, for tp-verify-structure";
+  let summary = "Record what the whole program computes, for tp-verify-structure";
   let description = [{
-    Hashes every value of every function: an op's name, attributes and operands,
-    of an op that decomposes its decomposition. The hashes stand in attributes of
-    the functions; they hold within one process.
+    Hashes every value of every function: the name, attributes and operands of an op, or
+    its decomposition if it has one. The hashes are stored in attributes of the
+    functions; they are only valid within one process.
 
     **Guarantees:** the program is unchanged.
 
@@ -97,7 +92,7 @@ def KeepDigestPass : Pass<"tp-keep-digest", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
-           "Note on the module what verification took, for tp-report">,
+           "Record in the module how long verification took, for tp-report">,
   ];
 }
 
@@ -105,9 +100,9 @@ def VerifyShardingsPass : Pass<"tp-verify-shardings", "::mlir::ModuleOp"> {
   let summary = "Verify every op's shardings against its rule";
   let description = [{
     For every op with a sharding rule: each factor is cut in one way in all
-    tensors that it is a dimension of, a factor that the op wants whole is not
-    cut, results are partial along what cuts a reduced factor, and partial
-    operands pass through linear ops only. Nothing partial is ever dropped.
+    tensors that it is a dimension of, a factor that the op needs whole is not cut,
+    results are partial along the axes that cut a reduced factor, and partial operands
+    pass only through linear ops. So no partial sum is ever dropped.
 
     **Requires:** every value has a sharding (`tp-partition`).
 
@@ -118,7 +113,7 @@ def VerifyShardingsPass : Pass<"tp-verify-shardings", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
-           "Note on the module what verification took, for tp-report">,
+           "Record in the module how long verification took, for tp-report">,
   ];
 }
 
@@ -128,35 +123,34 @@ def VerifyStructurePass : Pass<"tp-verify-structure", "::mlir::ModuleOp"> {
     After Partition and Collectives the program has ops that move data between
     devices, and decompositions in place of ops. Without the movement, and with
     all ops decomposed, it must be the program that `tp-keep-digest` saw. An
-    error names the first op that computes something new. Whether the movement
-    is right is for `tp-verify-partition` to say.
+    error names the first op that computes something new. `tp-verify-partition` checks
+    that the movement is right.
 
-    Functions without a digest are left alone.
+    Functions without a digest are not checked.
 
-    **Guarantees:** the digests are gone; else the module is unchanged.
+    **Guarantees:** the digests are removed; otherwise the module is unchanged.
 
     **Example:** `test/Verify/digest.test`
   }];
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
-           "Note on the module what verification took, for tp-report">,
+           "Record in the module how long verification took, for tp-report">,
   ];
 }
 
 def VerifyLocalPass : Pass<"tp-verify-local", "::mlir::ModuleOp"> {
   let summary = "Verify a local program by itself";
   let description = [{
-    For anyone's local program, without what it was made from: every type is what
-    its `#spmd.local` encoding makes of the whole tensor; every op on local values
-    keeps its sharding rule, so that nothing partial is dropped or put through an
-    op that does not commute with it; and where a loop or a branch has collectives
-    inside, no device decides by its own number or by a partial value, so that all
-    issue the same sequence. What a collective makes, its own verifier says.
-
-    Values without a local type, such as offsets, are the device's own. Whether
-    the program computes what it should is for `tp-verify-against` and
-    `tp-verify-partition`.
+    Checks a local program of any origin, without the program that it was made from.
+    Every type must be the part of the whole tensor that its `#spmd.local` encoding
+    describes. Every op on local values must follow its sharding rule, so that no
+    partial sum is dropped or used by an op that does not allow it. Where a loop or a
+    branch contains collectives, its condition must not depend on the device's number or
+    on a partial value, so that all devices issue the same sequence. Collectives are
+    checked by their own verifiers. Values without a local type, such as offsets, may
+    differ between devices. `tp-verify-against` and `tp-verify-partition` check what the
+    program computes.
 
     **Guarantees:** the module is unchanged.
 
@@ -165,22 +159,21 @@ def VerifyLocalPass : Pass<"tp-verify-local", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tp::TPDialect"];
   let options = [
     Option<"report", "report", "bool", "false",
-           "Note on the module what verification took, for tp-report">,
+           "Record in the module how long verification took, for tp-report">,
   ];
 }
 
 def VerifyOriginPass : Pass<"tp-verify-origin", "::mlir::ModuleOp"> {
   let summary = "Verify that a certificate is about the whole program";
   let description = [{
-    The first part of `--tp-verify-certificate`, for whoever has a partition that
-    somebody else made, and the whole program. The module, made by
+    The first part of `--tp-verify-certificate`, which checks a partition from another
+    source against the whole program. The module, made by
     `--tp-shard="certificate=true"`, carries its certificate, which
     `tp-verify-partition` explains. For every entry of `whole` there must be a
-    certificate whose global function computes the same, by structure:
-    collectives aside, and ops that decompose as their decompositions.
-
-    Annotations of the whole program are no part of what it computes. It is taken
-    as it is written; the pipeline prepares it as it does what it partitions.
+    certificate whose global function has the same structure, apart from collectives,
+    and with ops replaced by their decompositions. Annotations of the whole program are
+    ignored. The whole program is compared as it is written; the pipeline prepares it in
+    the same way as a program that it partitions.
 
     **Guarantees:** the module is unchanged.
 
@@ -197,68 +190,68 @@ def VerifyOriginPass : Pass<"tp-verify-origin", "::mlir::ModuleOp"> {
 def VerifyPartitionPass : Pass<"tp-verify-partition", "::mlir::ModuleOp"> {
   let summary = "Verify the local program against the global one";
   let description = [{
-    Every value of a local program stands for one of the global program: its
-    `#spmd.local` type says how the devices' buffers relate to the whole tensor,
-    as blocks of it or as addends. Two functions and marks on the local ops are the
-    certificate of a partition: the global function has `tp.local_form`, the name
-    of the local one, whose ops stand in the order of the global ones, and the
-    last op of those that stand for a global one has `tp.global_op`. Certificates
-    are not trusted: they only say what to check.
+    Every value of a local program corresponds to one of the global program: its
+    `#spmd.local` type says how the devices' buffers relate to the whole tensor, as
+    blocks of it or as addends. Two functions and marks on the local ops are the
+    certificate of a partition: the global function has `tp.local_form`, the name of the
+    local one, whose ops are in the order of the global ones, and the last of the local
+    ops for each global op has `tp.global_op`. Certificates are not trusted: they only
+    determine what is checked.
 
     For every global op, the local ops that compute it are run on all devices of
     the mesh in lockstep, on random buffers that relate to random whole tensors,
     in the field of integers modulo 2^61 - 1: see `tpopt/Interpreter/
     FieldEvaluator.h`. Partial values are split at random, padding is garbage.
-    What they compute must relate to what the global op computes, bit by bit. By
-    induction over the program, so do the results. Loops and branches are
-    verified inside, and decide by values that are equal on all devices, so all
+    Their results must relate to the result of the global op in the same way, bit by
+    bit. By induction over the program, this holds for its results. Loops and branches
+    are verified inside, and their conditions must be equal on all devices, so that all
     issue the same collectives.
 
     Equal ops on equal types are run once. Sizes are shrunk, see
-    `lib/Sharding/Algebra/Shrink.h`, where the ops verify on the new ones; what differs
-    there is run on true sizes, if these are not too large. Ops that cannot be
-    run are named in warnings.
+    `lib/Sharding/Algebra/Shrink.h`, where the ops are valid on the new sizes; if
+    results differ there, the ops are run on their true sizes, unless these are too
+    large. Ops that cannot be run are named in warnings.
 
-    An error names the first op whose local form does not compute it, and
+    An error names the first op whose local form computes another result, and
     `reproducer` writes that op alone, as a module for this pass.
 
     **Requires:** `tp-localize{keep-global=true}`.
 
-    **Guarantees:** the certificate is gone, unless it is to be kept; else the
-    module is unchanged.
+    **Guarantees:** the certificate is removed, unless `keep-certificate` is set;
+    otherwise the module is unchanged.
 
     **Example:** `test/Verify/partition.test`
   }];
   let dependentDialects = ["::tp::TPDialect", "::tp::spmd::SPMDDialect",
                            "::mlir::func::FuncDialect"];
   let options = [
-    Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
+    Option<"seed", "seed", "uint64_t", "1", "Seed of the random data">,
     Option<"keepCertificate", "keep-certificate", "bool", "false",
-           "Leave the global functions and the numbers">,
+           "Keep the global functions and the numbers of the ops">,
     Option<"reproducer", "reproducer", "std::string", "\"\"",
            "The file to write a failing op to">,
     Option<"report", "report", "bool", "false",
-           "Note on the module what verification took, for tp-report">,
+           "Record in the module how long verification took, for tp-report">,
   ];
 }
 
 def VerifyGradientPass : Pass<"tp-verify-gradient", "::mlir::ModuleOp"> {
-  let summary = "Hold gradients against the derivative of the loss";
+  let summary = "Verify gradients against the derivative of the loss";
   let description = [{
-    The results that `tp-differentiate` added are proved at random points. The
-    derivative of the loss along a random direction, computed forward beside the
-    values (`lib/Interpreter/DualEvaluator.h`), is the inner product of the
-    gradients with the direction. Both are computed in doubles, so that they
-    differ by rounding alone; a gradient that is wrong anywhere gives another
-    number, whatever it is that is wrong. The proof of the partition takes over
-    from there: it says that devices compute what this program does.
+    The results that `tp-differentiate` added are verified at random points. The
+    derivative of the loss along a random direction, computed forward beside the values
+    (`lib/Interpreter/DualEvaluator.h`), is the inner product of the gradients with the
+    direction. Both are computed in doubles, so that they differ only by rounding; a
+    gradient that is wrong anywhere gives another number. The verification of the
+    partition then shows that the devices compute what this program does.
 
-    The program is made small before: dimensions that no attribute fixes become 3
-    long, together with all that the ops' rules tie to them. What differs there is
-    computed on the program's own sizes before it is called wrong.
+    The program is made small first: dimensions that no attribute fixes get size 3,
+    together with all dimensions that the ops' rules tie to them. If the gradients
+    differ there, they are computed on the program's own sizes before they are called
+    wrong.
 
-    **Requires:** the whole program, before it is sharded, small enough then for
-    the interpreter.
+    **Requires:** the whole program, before it is sharded, which when made small fits
+    into the interpreter.
 
     **Guarantees:** the module is unchanged.
 
@@ -268,10 +261,10 @@ def VerifyGradientPass : Pass<"tp-verify-gradient", "::mlir::ModuleOp"> {
   let options = [
     Option<"loss", "loss", "std::string", "\"loss\"",
            "The name of the result that is the loss">,
-    Option<"seed", "seed", "uint64_t", "1", "Picks points and directions">,
+    Option<"seed", "seed", "uint64_t", "1", "Seed of the points and directions">,
     Option<"tolerance", "tolerance", "double", "1e-8",
-           "How far the two may differ, of the inner product without signs">,
-    Option<"full", "full", "bool", "false", "On the sizes that the program has">,
+           "How far the two may differ, relative to the sum of absolute products">,
+    Option<"full", "full", "bool", "false", "Verify on the program's own sizes">,
   ];
 }
 
@@ -280,15 +273,14 @@ def InterpretEntryPass : Pass<"tp-interpret-entry", "::mlir::ModuleOp"> {
   let description = [{
     Reads a tensor for every argument from a safetensors file, runs the function
     as `tp-verify-against` does, a local program on all devices of its mesh in
-    lockstep, and writes the results to another. All tensors are whole. Each goes
-    by the `tp.name` of its argument or result, or by `arg0`, `result0` and so
-    on. Every result of a kernel is rounded once to its element type, as in
-    compiled code.
+    lockstep, and writes the results to another. All tensors are whole. The name of each
+    is the `tp.name` of its argument or result, or `arg0`, `result0` and so on. Every
+    result of a kernel is rounded once to its element type, as in compiled code.
 
     With a `rounding-seed`, results are rounded up or down at random, and sums
-    are moved by what another order of their terms may change. How far the
-    outputs move from seed to seed says what rounding does to them:
-    `tp-run --check` judges by that.
+    are moved by what another order of their terms may change. The changes of the
+    outputs between seeds show the effect of rounding, which `tp-run --check` uses to
+    judge differences.
 
     **Requires:** a program on static tensors that the interpreter can hold.
 
@@ -308,20 +300,20 @@ def InterpretEntryPass : Pass<"tp-interpret-entry", "::mlir::ModuleOp"> {
     Option<"tolerance", "tolerance", "double", "1e-9",
            "How much copies of a value may differ between devices">,
     Option<"roundingSeed", "rounding-seed", "uint64_t", "0",
-           "Picks random rounding errors; 0: rounds to the nearest">,
+           "Seed of random rounding errors; 0: round to the nearest">,
   ];
 }
 
 def MoveArgumentsPass : Pass<"tp-move-arguments", "::mlir::ModuleOp"> {
-  let summary = "Move the arguments of the entries by an ulp";
+  let summary = "Change the arguments of the entries by an ulp";
   let description = [{
     Multiplies each element of each float argument by 1 plus or minus an ulp of
     the narrowest float type that the module computes with. Each seed draws other
-    signs. Whole numbers stay: counts and masks mean what they are.
+    signs. Whole numbers are not changed, because they may be counts or masks.
 
-    How far the outputs of the program move from seed to seed says how well the
-    inputs determine them. `tp-run --check` judges by that where a program is too
-    large for `tp-interpret-entry{rounding-seed=N}`.
+    The changes of the outputs between seeds show how well the inputs determine them.
+    `tp-run --check` uses this to judge differences if a program is too large for
+    `tp-interpret-entry{rounding-seed=N}`.
 
     **Requires:** whole programs of the `tp` dialect.
 
@@ -331,20 +323,19 @@ def MoveArgumentsPass : Pass<"tp-move-arguments", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::tp::TPDialect"];
   let options = [
-    Option<"seed", "seed", "uint64_t", "1", "Draws the signs">,
+    Option<"seed", "seed", "uint64_t", "1", "Seed of the signs">,
   ];
 }
 
 def WriteTrialPass : Pass<"tp-write-trial", "::mlir::ModuleOp"> {
-  let summary = "Write a data set, and what the whole program makes of it";
+  let summary = "Write a data set, and the results of the whole program on it";
   let description = [{
     Draws the arguments of an entry as `tp-verify-against` does for its data set
     `number`, runs the function, a whole program, and writes three safetensors
-    files: the arguments, the results, and how far each element of these may be
-    from what it is, as f64. That is how far errors of a few roundings of its
-    element type in every op move it; infinity where nothing can be said.
-    Tensors go by the names of `tp-interpret-entry`. `tp-run --verify` runs what
-    was compiled on them.
+    files: the arguments, the results, and the allowed difference of each element of the
+    results, as f64. The allowed difference is the effect of a few rounding errors of
+    the element type in every op, or infinity where it is unknown. Tensors have the
+    names of `tp-interpret-entry`. `tp-run --verify` runs the compiled program on them.
 
     **Requires:** a whole program on static tensors that the interpreter can hold.
 
@@ -356,10 +347,10 @@ def WriteTrialPass : Pass<"tp-write-trial", "::mlir::ModuleOp"> {
                            "::mlir::func::FuncDialect"];
   let options = [
     Option<"entry", "entry", "std::string", "\"main\"", "The function to run">,
-    Option<"seed", "seed", "uint64_t", "1", "Picks the random data">,
-    Option<"number", "number", "unsigned", "0", "Of the data set">,
+    Option<"seed", "seed", "uint64_t", "1", "Seed of the random data">,
+    Option<"number", "number", "unsigned", "0", "Number of the data set">,
     Option<"tolerance", "tolerance", "double", "1e-9",
-           "The error that the result of an op may have at least">,
+           "Relative error that the result of an op may always have">,
     Option<"inputs", "inputs", "std::string", "\"\"",
            "The safetensors file to write the arguments to">,
     Option<"outputs", "outputs", "std::string", "\"\"",
