@@ -176,7 +176,9 @@ static Results convertCustomCall(Conversion &c) {
     return SmallVector<Value>{};
   }
   return c.unsupported() << " @" << target
-                         << ": what it computes is known to its library alone";
+                         << ": what it computes is known to its library alone; "
+                            "call it outside of the program and pass what it "
+                            "gives as an argument";
 }
 
 static constexpr Row kCallRows[] = {

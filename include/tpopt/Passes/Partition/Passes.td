@@ -22,8 +22,8 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
     the plan needs more, then what only saves bytes or launches is undone,
     cheapest first, until the plan fits: a gathered copy that waits for a later
     use is made again for that, an op is computed on smaller blocks, an op that
-    was decomposed stays whole. If nothing helps, `tp-report` says how much is
-    missing.
+    was decomposed stays whole. If nothing helps, a warning says how much is
+    needed.
 
     **Requires:** every value has a sharding (`tp-propagate`).
 
@@ -48,7 +48,9 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
            "Let every axis of the mesh shard something, not only those that an "
            "annotation names">,
     Option<"prices", "prices", "bool", "false",
-           "Attach to every function what its plan costs, for tp-report">
+           "Attach to every function what its plan costs, for tp-report">,
+    Option<"warn", "warn", "bool", "true",
+           "Warn of what tp-strict refuses: idle axes, too little memory">
   ];
 }
 

@@ -92,7 +92,7 @@ def StrictPass : Pass<"tp-strict", "::mlir::ModuleOp"> {
 
     What is a warning elsewhere is an error, too: an axis of the mesh along which
     nothing is cut, a mesh along which nothing is cut at all, an entry of the plan
-    that changes nothing.
+    that changes nothing, a plan that does not fit into the memory of a device.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 
