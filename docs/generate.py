@@ -83,7 +83,7 @@ def passes():
 def example_text(kind, text):
     """An example as it is written: a program as a block, all else within its line."""
     if kind == "Program":
-        return f"Example:\n\n```mlir\n{text}\n```\n"
+        return f"Example:\n\n```text\n{text}\n```\n"
     return f"Example: {text}\n" if "`" in text else f"Example: `{text}`\n"
 
 

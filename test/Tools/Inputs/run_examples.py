@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import generate  # noqa: E402  (it lies in docs)
 
 # Examples in words, which need what this test does not have.
-NUM_IN_WORDS = 60
+NUM_IN_WORDS = 37
 
 MESH = 'spmd.mesh @mesh <["model"=4]>\n'
 MLP = (ROOT / "test/Tools/mistakes/Inputs/mlp.mlir").read_text()
@@ -31,12 +31,13 @@ VALUES = {
     "%w": "tensor<4x16xf32>",
     "%v": "tensor<8xf32>",
     "%b": "tensor<8xbf16>",
-    "%c": "tensor<8xcomplex<f32>>",
     "%d": "tensor<?x8xf32>",
+    "%i": "tensor<8xi32>",
 }
 FILES = {
     "mlp.mlir": MLP,
-    "sum.mlir": """func.func @sum(%w: tensor<2xf32> {tp.name = "w", tp.role = "parameter"})
+    "sum.mlir": """func.func @sum(%w: tensor<2xf32> {tp.name = "w", tp.role = "parameter",
+    tp.source = #tp.source<"w", stored=[2], start=[0], size=[2], view=[2], permutation=[0]>})
     -> tensor<2xf32> {
   %0 = tp.add %w, %w : tensor<2xf32>
   return %0 : tensor<2xf32>
