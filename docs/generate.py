@@ -28,7 +28,8 @@ DIALECTS = INCLUDE / "tpopt" / "Dialect"
 ERROR = re.compile(r'^TP\w*_ERROR\((\d+),\s*(\w+),\s*(?:(\d),\s*)?"(.*)"\)$',
                    re.MULTILINE)
 STRING = r'(?:"([^"\n]*)"|R"x\((.*?)\)x")'
-EXAMPLE = re.compile(rf"^TP_EXAMPLE\((\d+),\s*{STRING},\s*{STRING}\)$", re.MULTILINE)
+EXAMPLE = re.compile(rf"^TP_EXAMPLE\((\d+), (\w+),\s*{STRING},\s*{STRING}\)$",
+                     re.MULTILINE | re.DOTALL)
 GENERATED = "<!-- Written by docs/generate.py. Do not edit. -->\n\n"
 
 
@@ -82,9 +83,18 @@ def passes():
     return "# Passes\n\n" + "\n".join(parts) if parts else None
 
 
-def code(text):
-    """An example as it is written; where it has a backtick, as plain text."""
-    return text if "`" in text else f"`{text}`"
+def example_text(kind, text):
+    """An example as it is written: a program as a block, all else within its line."""
+    if kind == "Program":
+        return f"Example:\n\n```text\n{text}\n```\n"
+    return f"Example: {text}\n" if "`" in text else f"Example: `{text}`\n"
+
+
+def read_examples():
+    """The kind, the example and the remedy of each code."""
+    text = (INCLUDE / "tpopt/Support/ErrorExamples.def").read_text()
+    return {int(number): (kind, a or b, c or d)
+            for number, kind, a, b, c, d in EXAMPLE.findall(text)}
 
 
 def plain(text):
@@ -108,28 +118,26 @@ def errors():
     lines = ["# Errors\n",
              "Every error of ours that a user can cause begins with a code. "
              "Codes are never reused.\n",
-             "Errors without one are MLIR's: those of its parser, of the "
-             "constraints on types that an op's definition states (`'tp.exp' "
-             "op operand #0 must be ..`), and of its own ops. They pass through "
-             "as MLIR writes them, so that tools that know them still do. The "
-             "exit code is 1 as well.\n",
+             "Errors without one are MLIR's, of its parser and of its own ops. "
+             "Errors about unknown operations, and about types that an operation "
+             "does not support, get a code in tp-opt and in its C library; other "
+             "tools print them as MLIR writes them. The exit code is 1 as well.\n",
              "`tp-opt --explain-error=TP0202` prints what stands here.\n",
              "| codes | are about |", "| --- | --- |",
              *(f"| [TP{group:02d}xx](#tp{group:02d}xx-{'-'.join(words.lower().replace(',', '').split())}) "
                f"| {words} |" for group, words in GROUPS.items()), ""]
-    text = (INCLUDE / "tpopt/Support/ErrorExamples.def").read_text()
-    examples = {int(number): (a or b, c or d) for number, a, b, c, d in EXAMPLE.findall(text)}
+    examples = read_examples()
     group = 0
     for number, name, text in rows:
         if number // 100 != group:
             group = number // 100
             lines.append(f"## TP{group:02d}xx {GROUPS[group]}\n")
-        example, remedy = examples[number]
+        kind, example, remedy = examples[number]
         # An option or a tool's name keeps its letters.
         if re.match(r"(?!ptxas)[a-z]+[ ,]", text):
             text = text[0].upper() + text[1:]
         lines += [f"### TP{number:04d} {name}\n", plain(text) + ".\n",
-                  f"Example: {code(example)}\n", plain(remedy) + "\n"]
+                  example_text(kind, example), plain(remedy) + "\n"]
     return "\n".join(lines)
 
 

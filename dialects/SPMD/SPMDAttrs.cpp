@@ -3,6 +3,7 @@
 
 // Parsing, printing and checking of the attributes of the `spmd` dialect.
 
+#include "lib/Support/NearName.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
 
 #include "mlir/IR/Builders.h"
@@ -433,15 +434,11 @@ static std::string describeUnknownAxis(const Mesh &mesh, StringRef name) {
   os << "mesh @" << mesh.name << " has no axis \"" << name << "\"; it has ";
   llvm::interleaveComma(
       mesh.axes, os, [&](const Axis &axis) { os << '"' << axis.name << '"'; });
-  constexpr unsigned kTypo = 2; // letters
-  auto isNear = [&](const Axis &axis) {
-    return name.size() > kTypo &&
-           name.edit_distance(axis.name, /*AllowReplacements=*/true, kTypo) <=
-               kTypo;
-  };
-  const auto *near = llvm::find_if(mesh.axes, isNear);
-  if (near != mesh.axes.end())
-    os << "; did you mean \"" << near->name << "\"?";
+  SmallVector<StringRef> names;
+  for (const Axis &axis : mesh.axes)
+    names.push_back(axis.name);
+  if (StringRef near = findNearName(name, names); !near.empty())
+    os << "; did you mean \"" << near << "\"?";
   return text;
 }
 

@@ -4,6 +4,7 @@
 // The project's own attributes on ops, functions and modules.
 
 #include "dialects/OpError.h"
+#include "lib/Support/NearName.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -304,24 +305,6 @@ static std::string describe(unsigned places) {
   return text;
 }
 
-/// A name within this edit distance of a known one is probably a typo.
-static constexpr unsigned kTypo = 2;
-
-/// The known attribute that `name` is probably a typo of, or null.
-static const Annotation *findNearest(StringRef name) {
-  const Annotation *nearest = nullptr;
-  unsigned least = kTypo + 1;
-  for (const Annotation &known : kAnnotations) {
-    unsigned distance =
-        known.name.edit_distance(name, /*AllowReplacements=*/true, kTypo);
-    if (distance < least) {
-      least = distance;
-      nearest = &known;
-    }
-  }
-  return nearest;
-}
-
 /// Looks up the known attribute `name`; emits an error unless it may be at
 /// `place`. Every op is verified after every pass, so this must be fast for
 /// valid programs.
@@ -335,8 +318,11 @@ static FailureOr<const Annotation *> verifyPlace(Location at, StringAttr name,
     InFlightDiagnostic error = emitError(at)
                                << prefix(ErrorCode::UnknownAttribute)
                                << "no attribute is called " << name;
-    if (const Annotation *nearest = findNearest(name.getValue()))
-      error << "; did you mean '" << nearest->name << "'?";
+    SmallVector<StringRef> names;
+    for (const Annotation &annotation : kAnnotations)
+      names.push_back(annotation.name);
+    if (StringRef near = findNearName(name.getValue(), names); !near.empty())
+      error << "; did you mean '" << near << "'?";
     return error;
   }
   if (known->places & place)
@@ -397,16 +383,16 @@ static LogicalResult verifyRole(Attribute attribute, Place place,
       known && mayBe(*known))
     return success();
   SmallVector<std::string> names;
-  StringRef nearest;
+  SmallVector<StringRef> words;
   for (unsigned i = 0; i <= getMaxEnumValForRole(); ++i) {
     Role known = *symbolizeRole(i);
     if (!mayBe(known))
       continue;
     StringRef name = stringifyRole(known);
     names.push_back(("\"" + name + "\"").str());
-    if (role && role.getValue().edit_distance(name) <= kTypo)
-      nearest = name;
+    words.push_back(name);
   }
+  StringRef nearest = role ? findNearName(role.getValue(), words) : StringRef();
   InFlightDiagnostic diagnostic = error() << "expects one of "
                                           << llvm::join(names, ", ") << ", got "
                                           << attribute;

@@ -5,6 +5,7 @@
 
 #include "tpopt-c/TPOpt.h"
 
+#include "lib/Import/ParserErrors.h"
 #include "lib/Import/ReadProgram.h"
 #include "tpopt/Dialect/Sdy/Sdy.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
@@ -72,6 +73,8 @@ struct TPOptSessionImpl {
     // Passes on several functions may speak at once; the engine calls handlers
     // under a lock.
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
+      if (tp::repeatParserError(diagnostic, getDialects()))
+        return success();
       add(diagnostic);
       for (Diagnostic &note : diagnostic.getNotes())
         add(note);
@@ -91,9 +94,12 @@ private:
   void add(Diagnostic &diagnostic) {
     std::string message;
     llvm::raw_string_ostream os(message);
-    if (auto loc = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>())
-      os << loc.getFilename().getValue() << ':' << loc.getLine() << ':'
-         << loc.getColumn() << ": ";
+    if (auto loc = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>()) {
+      os << loc.getFilename().getValue() << ':';
+      if (loc.getLine() != 0)
+        os << loc.getLine() << ':' << loc.getColumn() << ':';
+      os << ' ';
+    }
     TPOptSeverity severity = toSeverity(diagnostic.getSeverity());
     os << getWord(severity) << ": " << diagnostic;
     add(severity, message);

@@ -16,9 +16,12 @@ using namespace tp::cost;
 static llvm::Error makeError(llvm::StringRef path, JsonFile::Position position,
                              const llvm::Twine &what,
                              std::error_code why = {}) {
+  std::string place = path.str();
+  if (position.line != 0)
+    place += ":" + std::to_string(position.line) + ":" +
+             std::to_string(position.column);
   return createError(getFileError(why, ErrorCode::BadMachineFile),
-                     path + ":" + llvm::Twine(position.line) + ":" +
-                         llvm::Twine(position.column) + ": " + what);
+                     place + ": " + what);
 }
 
 namespace {

@@ -3,6 +3,8 @@
 
 #include "lib/Import/ReadProgram.h"
 
+#include "lib/Import/TextNames.h"
+
 #include "runtime/Core/FileKind.h"
 #include "tpopt/Dialect/StableHLO/StableHLO.h"
 
@@ -68,7 +70,12 @@ tp::openProgramFile(StringRef path) {
 OwningOpRef<ModuleOp> tp::parseProgram(StringRef text, StringRef name,
                                        MLIRContext *context) {
   // Copies the text because the parser needs a NUL after it.
-  return parse(llvm::MemoryBuffer::getMemBufferCopy(text, name), context);
+  OwningOpRef<ModuleOp> program =
+      parse(llvm::MemoryBuffer::getMemBufferCopy(text, name), context);
+  if (program &&
+      tprt::getFileKind({text.data(), text.size()}) == tprt::FileKind::Text)
+    keepTextNames(*program, llvm::MemoryBufferRef(text, name));
+  return program;
 }
 
 OwningOpRef<ModuleOp> tp::readProgram(StringRef path, MLIRContext *context) {

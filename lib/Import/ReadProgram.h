@@ -33,7 +33,8 @@ std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 openProgramFile(llvm::StringRef path);
 
-/// Parses a program. Errors call it `name`.
+/// Parses a program. Errors call it `name`. Values keep their names in the
+/// text.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
                                                llvm::StringRef name,
                                                mlir::MLIRContext *context);

@@ -92,11 +92,12 @@ private:
     paragraph(summarize(function), "");
     paragraph("On " + describeMesh(function.mesh) +
               (machine.empty() ? "" : " (" + machine.str() + ")") + ".");
+    paragraph(describeProof(function));
+    paragraph(describeCall(function));
     paragraph(compareTimes(function), function.getRatio() > 1 ? "bad" : "soft");
-    paragraph(describeOverlap(function), "soft");
-    paragraph(describeReplicated(function), "soft");
-    if (function.verified != "off")
-      paragraph("Verified: " + function.verified + ".");
+    paragraph(describeOverlap(function));
+    paragraph(describeReplicated(function));
+    paragraph(describePlan(function));
     if (!function.collectives.empty())
       writeGroups(function);
     writeMemory(function.memory);

@@ -10,6 +10,7 @@
 #include "lib/Cost/PriceRecord.h"
 #include "lib/Cost/ProgramCost.h"
 #include "lib/Plan/Planner.h"
+#include "lib/Report/Capacity.h"
 #include "lib/Report/UnusedAxes.h"
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Collectives/Passes.h"
@@ -366,11 +367,15 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
           return signalPassFailure();
         facts.gap += partitioner.getGap();
       }
+      if (warn)
+        reportTooLittleMemory(function, table, *capacity,
+                              DiagnosticSeverity::Warning);
       facts.merged = mergeSources(function.getFunctionBody());
       if (prices)
         recordPlan(function, facts, table, *device);
     }
-    reportUnusedAxes(getOperation(), DiagnosticSeverity::Warning);
+    if (warn)
+      reportUnusedAxes(getOperation(), DiagnosticSeverity::Warning);
   }
 };
 

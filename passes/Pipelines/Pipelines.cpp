@@ -61,6 +61,7 @@ static void addStage(OpPassManager &manager, Stage stage,
     partition.machine = options.machine;
     partition.memory = options.memory;
     partition.prices = options.report;
+    partition.warn = !options.strict;
     manager.addPass(createPartitionPass(partition));
   }
     if (verifies)

@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Rejects gathers and exchanges that nobody asked for, and annotations, axes
-// and plan entries that have no effect.
+// Rejects gathers and exchanges that nobody asked for, axes and plan entries
+// that have no effect, and plans that do not fit into memory.
 
 #include "lib/Report/BuildReport.h"
+#include "lib/Report/Capacity.h"
 #include "lib/Report/Sentences.h"
 #include "lib/Report/UnusedAxes.h"
 #include "tpopt/Dialect/TP/TP.h"
@@ -35,6 +36,12 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
             << pattern << " changes nothing: leave it out";
         ok = false;
       }
+    auto machine = readMachineOption(getOperation(), "");
+    if (failed(machine))
+      return signalPassFailure();
+    auto capacity = readMemoryOption(getOperation(), "", *machine);
+    if (failed(capacity))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
@@ -42,6 +49,8 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
       if (failed(mesh))
         return signalPassFailure();
       ShardingTable table(&getContext(), mesh->toMesh());
+      ok &= !reportTooLittleMemory(function, table, *capacity,
+                                   DiagnosticSeverity::Error);
       // Report all of them at once, so that they can be fixed together.
       function->walk([&](Operation *op) {
         if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))

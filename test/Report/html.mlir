@@ -5,11 +5,19 @@
 
 // RUN: tp-opt %s --tp-report="%t.html machine=cpu table=false" -o /dev/null
 // RUN: FileCheck %s --input-file=%t.html
+// Of a program that is sharded here, what its plan costs and how it is proved.
+// RUN: tp-opt %S/../Tools/mistakes/Inputs/mlp.mlir --tp-shard=machine=h100 --tp-report=%t.plan.html -o /dev/null
+// RUN: FileCheck %s --input-file=%t.plan.html --check-prefix=PLAN
+// PLAN: verified: field, by computing this program and the whole one
+// PLAN: predicted: {{.*}} us a call, if each collective is waited for
+// PLAN: planned 1 reshard, proved optimal
 // RUN: not grep -E "https?:|src=|<script" %t.html
 
 // CHECK:      <!doctype html>
 // CHECK:      <h2>@main</h2>
 // CHECK:      @main: 1 all_reduce; 384 B sent
+// CHECK:      verified: off, nothing was proved
+// CHECK:      predicted: {{.*}} a call
 // CHECK:      <h3>Communication</h3>
 // CHECK:      <h3>Memory per device</h3>
 // CHECK:      <h3>Layers</h3>
@@ -20,6 +28,7 @@
 // CHECK:      <h3>Arguments</h3>
 // CHECK:      input (no role given)
 // CHECK:      f32[4,16]
+// CHECK-SAME: <code>[{}, {&quot;model&quot;}]</code>
 // CHECK-SAME: <summary>4 parts</summary>
 // CHECK:      </html>
 

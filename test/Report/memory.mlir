@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // What memory= allows is the capacity of the report, and decides: the weight is
-// gathered again, and not along with the others. If nothing fits, the report
-// says how much is missing.
+// gathered again, and not along with the others. If nothing fits, a warning says
+// so, and the report how much is missing.
 
 // RUN: tp-opt %s --tp-shard --tp-report="file=%t.json table=false" -o /dev/null
 // RUN: FileCheck %s --input-file=%t.json --check-prefix=FREE
@@ -29,6 +29,7 @@
 // IR: spmd.all_gather %arg2
 // IR: spmd.all_gather %arg1
 
+// TABLE: memory.mlir:{{[0-9]+}}:1: warning: [TP0415] @main holds up to {{.*}} on a device, which may use 4.0 KiB
 // TABLE: DOES NOT FIT: {{.*}} of 4.0 KiB, {{.*}} are missing
 
 spmd.mesh @mesh <["data"=4]>

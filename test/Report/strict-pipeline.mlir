@@ -6,9 +6,9 @@
 
 // RUN: not tp-opt %s --tp-shard --tp-strict -o /dev/null 2>&1 | FileCheck %s
 
-// CHECK-NOT: error
+// CHECK-NOT: error:
 // CHECK:     error: [TP0410] all_gather {x} of 'w'
-// CHECK-NOT: error
+// CHECK-NOT: error:
 
 spmd.mesh @mesh <["x"=4]>
 

@@ -37,3 +37,9 @@ void tp::hideRegisteredOptions() {
       entry.second->setHiddenFlag(cl::Hidden);
   }
 }
+
+void tp::printHint(ErrorCode code) {
+  StringRef name = getText(code).trim("[] ");
+  errs() << "note: for more about " << name
+         << " run tp-opt --explain-error=" << name << "\n";
+}

@@ -3,6 +3,8 @@
 
 #include "Process.h"
 
+#include "FrontDoor.h"
+
 #include "runtime/Core/StandardStreams.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -28,6 +30,7 @@ using namespace tp;
 
 [[noreturn]] static void die(ErrorCode code, StringRef why) {
   errs() << "error: " << prefix(code) << why << "\n";
+  printHint(code);
   leave(3);
 }
 
@@ -35,7 +38,8 @@ using namespace tp;
 [[noreturn]] static void dieOutOfMemory() {
   static constexpr char message[] =
       "error: [TP0621] out of memory: compile on a machine with more, or raise "
-      "the limit (ulimit -v)\n";
+      "the limit (ulimit -v)\n"
+      "note: for more about TP0621 run tp-opt --explain-error=TP0621\n";
   (void)!::write(STDERR_FILENO, message, sizeof(message) - 1);
   leave(3);
 }

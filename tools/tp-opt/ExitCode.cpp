@@ -3,6 +3,8 @@
 
 #include "ExitCode.h"
 
+#include "../Process/FrontDoor.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 using namespace tp;
@@ -14,14 +16,27 @@ static int toExitCode(std::optional<ErrorCode> error) {
   return error == ErrorCode::CodegenFailed ? 2 : 1;
 }
 
-void ExitCode::add(std::optional<ErrorCode> error) {
-  int mine = toExitCode(error), known = code;
-  while (known < mine && !code.compare_exchange_weak(known, mine)) {
+void ExitCode::add(unsigned number, int ofError) {
+  unsigned none = 0;
+  first.compare_exchange_strong(none, number);
+  int known = code;
+  while (known < ofError && !code.compare_exchange_weak(known, ofError)) {
   }
 }
+
+void ExitCode::add(std::optional<ErrorCode> error) {
+  add(error ? unsigned(*error) : 0, toExitCode(error));
+}
+
+void ExitCode::add(const ExitCode &other) { add(other.first, other.code); }
 
 void ExitCode::report(llvm::Error error) {
   ErrorMessage message = toMessage(std::move(error));
   llvm::errs() << "error: " << message.text << "\n";
   add(message.code);
+}
+
+void ExitCode::printHint() const {
+  if (first != 0)
+    tp::printHint(ErrorCode(first.load()));
 }

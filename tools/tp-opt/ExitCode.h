@@ -32,8 +32,17 @@ public:
   /// if the environment failed, such as a full disk.
   int get() const { return code; }
 
+  /// Adds the errors of another object.
+  void add(const ExitCode &other);
+
+  /// Prints how to learn more about the first error that had a code, if any.
+  void printHint() const;
+
 private:
+  void add(unsigned number, int ofError);
+
   std::atomic<int> code = 0;
+  std::atomic<unsigned> first = 0; ///< The number of an error code, or 0.
 };
 
 } // namespace tp

@@ -32,7 +32,7 @@ static constexpr Meaning kMeanings[] = {
 };
 
 static constexpr Example kExamples[] = {
-#define TP_EXAMPLE(number, example, remedy) {number, example, remedy},
+#define TP_EXAMPLE(number, kind, example, remedy) {number, example, remedy},
 #include "tpopt/Support/ErrorExamples.def"
 };
 
@@ -51,12 +51,20 @@ static constexpr bool isComplete() {
 }
 static_assert(isComplete(), "ErrorExamples.def lacks the example of a code");
 
+/// Prints a text line by line; a program keeps its indentation.
+static void printLines(llvm::raw_ostream &os, llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.split(lines, '\n');
+  for (llvm::StringRef line : lines)
+    printWrapped(os, line, /*indent=*/2);
+}
+
 static void print(const Meaning &meaning, llvm::raw_ostream &os) {
   os << llvm::format("TP%04u ", meaning.number) << meaning.name << "\n\n";
   printWrapped(os, meaning.text, /*indent=*/2);
   const Example *example = findExample(meaning.number);
   os << "\nfor example\n\n";
-  printWrapped(os, example->example, /*indent=*/2);
+  printLines(os, example->example);
   os << "\nwhat to do\n\n";
   printWrapped(os, example->remedy, /*indent=*/2);
 }

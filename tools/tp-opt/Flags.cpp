@@ -167,7 +167,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   std::vector<std::string> kept;
   std::string options;
   StringRef needsShard, needsCompile;
-  bool explains = false, reports = false;
+  bool explains = false, reports = false, isStrict = false;
   for (auto [index, text] : llvm::enumerate(arguments)) {
     StringRef argument = text, flag, value;
     std::tie(flag, value) = getFlag(argument).split('=');
@@ -199,6 +199,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     }
     explains |= flag == "tp-explain";
     reports |= flag == "tp-report";
+    isStrict |= flag == "tp-strict";
     kept.push_back(argument.str());
   }
   // The pass prints what propagation has recorded.
@@ -208,6 +209,9 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   // a report, nobody needs that.
   if (reports)
     options += " report-verification=true";
+  // What would be a warning is an error of that pass, and said once.
+  if (isStrict)
+    options += " strict=true";
   for (size_t index = 0; index < kept.size(); ++index) {
     auto [flag, value] = getFlag(kept[index]).split('=');
     bool compiles = flag == "tp-compile";

@@ -29,11 +29,13 @@ bool tp::isImportRequested() {
 }
 
 std::unique_ptr<llvm::MemoryBuffer>
-tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
+tp::runImport(StringRef inputFile, const DialectRegistry &registry,
+              ExitCode &code) {
   if (inputFile != "-") {
     llvm::errs() << "error: " << prefix(ErrorCode::BadOption)
                  << "--tp-import replaces the input file; leave out "
                  << inputFile << "\n";
+    code.add(ErrorCode::BadOption);
     return nullptr;
   }
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -42,7 +44,8 @@ tp::runImport(StringRef inputFile, DialectRegistry &registry, ExitCode &code) {
   ScopedDiagnosticHandler counter(&context, [&](Diagnostic &diagnostic) {
     code.add(diagnostic);
     // On failure, the next handler prints the diagnostic.
-    return success(SourceLines::printIfBinary(diagnostic));
+    return success(SourceLines::printIfWholeFile(diagnostic) ||
+                   SourceLines::printIfBinary(diagnostic));
   });
   FailureOr<tp::ImportOptions> options =
       tp::ImportOptions::parse(importOptions, &context);

@@ -19,9 +19,9 @@ bool isImportRequested();
 
 /// Returns the imported module as bytecode, which keeps locations. On failure,
 /// prints the reason, sets `code` and returns null.
-std::unique_ptr<llvm::MemoryBuffer> runImport(llvm::StringRef inputFile,
-                                              mlir::DialectRegistry &registry,
-                                              ExitCode &code);
+std::unique_ptr<llvm::MemoryBuffer>
+runImport(llvm::StringRef inputFile, const mlir::DialectRegistry &registry,
+          ExitCode &code);
 
 } // namespace tp
 

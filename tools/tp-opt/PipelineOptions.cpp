@@ -3,6 +3,7 @@
 
 #include "PipelineOptions.h"
 
+#include "lib/Support/NearName.h"
 #include "tpopt/Passes/Pipelines/Pipelines.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -58,22 +59,6 @@ std::vector<StringRef> tp::getOptionValues(StringRef option) {
   return {};
 }
 
-StringRef tp::findNearName(StringRef word, ArrayRef<StringRef> known) {
-  StringRef nearest;
-  // Up to a third of a word may be wrong; "stopafter" always means
-  // "stop-after".
-  unsigned least = word.size() / 3 + 1;
-  for (StringRef name : known) {
-    unsigned distance = word.edit_distance(name, /*AllowReplacements=*/true,
-                                           /*MaxEditDistance=*/least);
-    if (distance < least || (nearest.empty() && distance == 1)) {
-      least = distance;
-      nearest = name;
-    }
-  }
-  return nearest;
-}
-
 /// Takes `key=value` or `key` from the front of options in MLIR's syntax:
 /// options are separated by blanks, except within quotes and braces.
 static std::pair<StringRef, StringRef> takeOption(StringRef &text) {
@@ -102,11 +87,13 @@ static std::pair<StringRef, StringRef> takeOption(StringRef &text) {
   return {key, value};
 }
 
-/// Returns true for options that users do not set: tp-run, --tp-report and
-/// --tp-explain, and the split that these need, give them to a pipeline.
+/// Returns true for options that users do not set: tp-run, --tp-report,
+/// --tp-explain and --tp-strict, and the split that these need, give them to a
+/// pipeline.
 static bool isInternal(StringRef option) {
   return llvm::is_contained(
-      {"default-mesh", "explain", "part", "report-verification"}, option);
+      {"default-mesh", "explain", "part", "report-verification", "strict"},
+      option);
 }
 
 static LogicalResult refuse(StringRef flag, StringRef what, StringRef word,

@@ -26,11 +26,6 @@ std::vector<llvm::StringRef> getOptionValues(llvm::StringRef option);
 mlir::LogicalResult checkPipelineOptions(llvm::StringRef flag,
                                          llvm::StringRef text);
 
-/// Returns the word in `known` that a misspelt word probably means; empty if
-/// none is close.
-llvm::StringRef findNearName(llvm::StringRef word,
-                             llvm::ArrayRef<llvm::StringRef> known);
-
 } // namespace tp
 
 #endif // TPOPT_TOOLS_TPOPT_PIPELINEOPTIONS_H

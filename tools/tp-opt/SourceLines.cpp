@@ -4,6 +4,7 @@
 #include "SourceLines.h"
 
 #include "runtime/Core/FileKind.h"
+#include "tpopt/Support/ErrorCodes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/AsmParser/AsmParserState.h"
@@ -82,6 +83,35 @@ const SourceLines::Place *SourceLines::find(Location location,
   return first;
 }
 
+static void printPart(const Diagnostic &part) {
+  if (auto at = part.getLocation()->findInstanceOf<FileLineColLoc>()) {
+    llvm::errs() << at.getFilename().getValue() << ":";
+    if (at.getLine() != 0)
+      llvm::errs() << at.getLine() << ":" << at.getColumn() << ":";
+    llvm::errs() << " ";
+  }
+  StringRef kind = part.getSeverity() == DiagnosticSeverity::Error ? "error"
+                   : part.getSeverity() == DiagnosticSeverity::Warning
+                       ? "warning"
+                       : "note";
+  llvm::errs() << kind << ": " << part << "\n";
+}
+
+/// Prints a diagnostic and its notes without lines of the files.
+static void printWithoutLine(const Diagnostic &diagnostic) {
+  printPart(diagnostic);
+  for (const Diagnostic &note : diagnostic.getNotes())
+    printPart(note);
+}
+
+bool SourceLines::printIfWholeFile(const Diagnostic &diagnostic) {
+  auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
+  if (!place || place.getLine() != 0)
+    return false;
+  printWithoutLine(diagnostic);
+  return true;
+}
+
 bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
   auto place = diagnostic.getLocation()->findInstanceOf<FileLineColLoc>();
   if (!place)
@@ -95,19 +125,7 @@ bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
   StringRef bytes = start ? (*start)->getBuffer().rtrim('\0') : StringRef();
   if (tprt::getFileKind({bytes.data(), bytes.size()}) == tprt::FileKind::Text)
     return false;
-  auto print = [](const Diagnostic &part) {
-    StringRef kind = part.getSeverity() == DiagnosticSeverity::Error ? "error"
-                     : part.getSeverity() == DiagnosticSeverity::Warning
-                         ? "warning"
-                         : "note";
-    if (auto at = part.getLocation()->findInstanceOf<FileLineColLoc>())
-      llvm::errs() << at.getFilename().getValue() << ":" << at.getLine() << ":"
-                   << at.getColumn() << ": ";
-    llvm::errs() << kind << ": " << part << "\n";
-  };
-  print(diagnostic);
-  for (const Diagnostic &note : diagnostic.getNotes())
-    print(note);
+  printWithoutLine(diagnostic);
   return true;
 }
 
@@ -119,15 +137,17 @@ static bool isWholeFile(Location location, StringRef file) {
 }
 
 /// Emits a diagnostic again, at another location.
-static void repeat(const Diagnostic &diagnostic, Location at) {
+static void repeat(Diagnostic &diagnostic, Location at) {
   InFlightDiagnostic repeated =
       at.getContext()->getDiagEngine().emit(at, diagnostic.getSeverity());
+  if (std::optional<ErrorCode> code = getErrorCode(diagnostic))
+    setErrorCode(*repeated.getUnderlyingDiagnostic(), *code);
   repeated << diagnostic.str();
   for (const Diagnostic &note : diagnostic.getNotes())
     repeated.attachNote(note.getLocation()) << note.str();
 }
 
-bool SourceLines::repeatAtLine(const Diagnostic &diagnostic) {
+bool SourceLines::repeatAtLine(Diagnostic &diagnostic) {
   Location location = diagnostic.getLocation();
   StringRef file = text.getBufferIdentifier();
   if (isWholeFile(location, file) && !isBytecode(text)) {

@@ -30,7 +30,11 @@ public:
   /// goes to the file's first line. Any other goes to the line of the first
   /// operation which has its location and whose name it mentions, or else to
   /// its location alone, if that says anything. Returns true if it was emitted.
-  bool repeatAtLine(const mlir::Diagnostic &diagnostic);
+  bool repeatAtLine(mlir::Diagnostic &diagnostic);
+
+  /// Prints a diagnostic that is about a whole file, by the file's name alone.
+  /// Returns true if it was about one.
+  static bool printIfWholeFile(const mlir::Diagnostic &diagnostic);
 
   /// Prints a diagnostic without its source line if that line is in a binary
   /// file. Returns true if it did.

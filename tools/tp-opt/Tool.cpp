@@ -5,10 +5,11 @@
 
 #include "Import.h"
 #include "SourceLines.h"
-#include "TextNames.h"
 #include "Trace.h"
 
+#include "lib/Import/ParserErrors.h"
 #include "lib/Import/ReadProgram.h"
+#include "lib/Import/TextNames.h"
 #include "lib/Support/OutputFile.h"
 #include "tpopt/Support/ErrorCodes.h"
 
@@ -43,33 +44,86 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
   return nullptr;
 }
 
-int tp::runTool(StringRef inputFile, std::optional<StringRef> outputFile,
-                DialectRegistry &registry) {
-  ExitCode code;
+namespace {
+/// Names values as the text does: mlir-opt parses, and offers no other place.
+class TextNamesPass
+    : public PassWrapper<TextNamesPass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TextNamesPass)
+
+  explicit TextNamesPass(llvm::MemoryBufferRef text) : text(text) {}
+
+  void runOnOperation() override {
+    keepTextNames(getOperation(), text);
+    markAllAnalysesPreserved();
+  }
+
+private:
+  llvm::MemoryBufferRef text; ///< It outlives the pass.
+};
+
+/// Counts errors, and explains those of the parser. Handlers are asked from the
+/// last to the first, and what prints is registered between the context and the
+/// parser. So this registers one whenever the parser or a pass loads a dialect.
+class Listener : public DialectExtensionBase {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Listener)
+
+  Listener(ExitCode &errors, const DialectRegistry &dialects)
+      : DialectExtensionBase({}), errors(errors), dialects(dialects) {}
+
+  void apply(MLIRContext *context,
+             MutableArrayRef<Dialect *> /*loaded*/) const override {
+    context->getDiagEngine().registerHandler(
+        [this](Diagnostic &diagnostic) -> LogicalResult {
+          if (repeatParserError(diagnostic, dialects))
+            return success();
+          errors.add(diagnostic);
+          return failure();
+        });
+  }
+
+  std::unique_ptr<DialectExtensionBase> clone() const override {
+    return std::make_unique<Listener>(*this);
+  }
+
+private:
+  ExitCode &errors;
+  const DialectRegistry &dialects; ///< Without this extension.
+};
+} // namespace
+
+static int run(StringRef inputFile, std::optional<StringRef> outputFile,
+               const DialectRegistry &dialects, const MlirOptMainConfig &flags,
+               ExitCode &code) {
   std::unique_ptr<llvm::MemoryBuffer> buffer =
-      isImportRequested() ? runImport(inputFile, registry, code)
+      isImportRequested() ? runImport(inputFile, dialects, code)
                           : readInput(inputFile, code);
   if (!buffer)
     return std::max(code.get(), 1);
   PassTrace trace;
   ExitCode ofPasses; // Ignored if errors are expected by a test.
+  DialectRegistry registry;
+  dialects.appendTo(registry);
+  registry.addExtension(TypeID::get<Listener>(),
+                        std::make_unique<Listener>(ofPasses, dialects));
   llvm::MemoryBufferRef text = buffer->getMemBufferRef();
-  SourceLines places(text, registry);
-  auto flags = MlirOptMainConfig::createFromCLOptions();
+  SourceLines places(text, dialects);
   MlirOptMainConfig config = flags;
   config.setPassPipelineSetupFn([&](PassManager &manager) {
     // This handler is asked first; if it returns failure, those of mlir-opt
     // print the message.
     manager.getContext()->getDiagEngine().registerHandler(
         [&](Diagnostic &diagnostic) {
-          ofPasses.add(diagnostic);
-          return success(places.repeatAtLine(diagnostic));
+          return success(places.repeatAtLine(diagnostic) ||
+                         (!flags.shouldVerifyDiagnostics() &&
+                          SourceLines::printIfWholeFile(diagnostic)));
         });
     if (PassTrace::isRequested())
       trace.attach(manager);
     if (manager.getOpAnchorName() == ModuleOp::getOperationName() &&
         !isBytecode(text))
-      manager.addPass(createTextNamesPass(text));
+      manager.addPass(std::make_unique<TextNamesPass>(text));
     return flags.setupPassPipeline(manager);
   });
   std::unique_ptr<OutputFile> file;
@@ -95,5 +149,17 @@ int tp::runTool(StringRef inputFile, std::optional<StringRef> outputFile,
   if (file && isFine)
     if (llvm::Error error = file->keep())
       code.report(std::move(error));
-  return std::max(code.get(), isFine ? 0 : std::max(ofPasses.get(), 1));
+  if (!isFine)
+    code.add(ofPasses);
+  return std::max(code.get(), isFine ? 0 : 1);
+}
+
+int tp::runTool(StringRef inputFile, std::optional<StringRef> outputFile,
+                const DialectRegistry &dialects) {
+  ExitCode code;
+  auto flags = MlirOptMainConfig::createFromCLOptions();
+  int result = run(inputFile, outputFile, dialects, flags, code);
+  if (result != 0 && !flags.shouldVerifyDiagnostics())
+    code.printHint();
+  return result;
 }

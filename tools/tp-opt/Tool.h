@@ -16,7 +16,7 @@ namespace tp {
 /// bug of ours, 3 the environment failed, such as a full disk.
 int runTool(llvm::StringRef inputFile,
             std::optional<llvm::StringRef> outputFile,
-            mlir::DialectRegistry &registry);
+            const mlir::DialectRegistry &dialects);
 
 } // namespace tp
 

@@ -68,8 +68,10 @@ int main(int argc, char **argv) {
   mlir::func::registerInlinerExtension(registry);
   mlir::registerTransformsPasses();
   auto arguments = tp::expandFlags(given);
-  if (failed(arguments))
+  if (failed(arguments)) {
+    tp::printHint(tp::ErrorCode::BadOption);
     return 1;
+  }
   llvm::SmallVector<char *> expanded;
   for (std::string &argument : *arguments)
     expanded.push_back(argument.data());

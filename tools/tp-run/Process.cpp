@@ -24,13 +24,26 @@ static std::atomic<bool> isExitExpected{true};
 [[noreturn]] static void dieOutOfMemory() {
   static constexpr char message[] =
       "error: [TP0878] out of memory: use more devices, or a smaller batch or "
-      "cache, or raise the limit (ulimit -v)\n";
+      "cache, or raise the limit (ulimit -v)\n"
+      "note: for more about TP0878 run tp-opt --explain-error=TP0878\n";
   (void)!::write(STDERR_FILENO, message, sizeof(message) - 1);
   std::_Exit(3);
 }
 
+void tprun::printHint(const absl::Status &status) {
+  ErrorCode code = getErrorCode(status);
+  if (code == ErrorCode::CompilerFailed ||
+      code == ErrorCode::CompilerHindered || code == ErrorCode::CompilerBroke)
+    return;
+  int number = int(code);
+  std::fprintf(
+      stderr, "note: for more about TP%04d run tp-opt --explain-error=TP%04d\n",
+      number, number);
+}
+
 static void die(const absl::Status &status) {
   std::fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  tprun::printHint(status);
   std::_Exit(getExitCode(status));
 }
 

@@ -21,6 +21,10 @@ void expectNoExit();
 /// Called when the work is done and main returns.
 void expectExit();
 
+/// Prints how to learn more about an error, as the last line of a run. The
+/// errors that tp-opt has printed already have theirs.
+void printHint(const absl::Status &status);
+
 /// DiskFull if anything printed to stdout so far did not arrive. If the reader
 /// of stdout has gone, SIGPIPE ends the process, as with other tools.
 absl::Status flushStdout();

@@ -96,6 +96,7 @@ static absl::Status run(Session &session, const Options &options) {
   std::fflush(stdout);
   for (const absl::Status &error : errors)
     std::fprintf(stderr, "error: %s\n", std::string(error.message()).c_str());
+  printHint(errors.front());
   std::fflush(stderr);
   if (session)
     session->leave(status);

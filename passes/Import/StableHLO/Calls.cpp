@@ -180,7 +180,9 @@ static Results convertCustomCall(Conversion &c) {
   return c.unsupported()
          << " @" << target
          << " is not supported, because only its own library knows what it "
-            "computes; replace it by other operations";
+            "computes; compute it outside of the program and pass its result "
+            "as "
+            "an argument";
 }
 
 static constexpr Row kCallRows[] = {

@@ -12,6 +12,7 @@
 #include "Tuples.h"
 #include "Unused.h"
 
+#include "lib/Support/NearName.h"
 #include "passes/Import/Calls.h"
 #include "passes/Import/StableHLO/StableHLO.h"
 
@@ -21,6 +22,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace tp;
@@ -94,6 +96,7 @@ private:
   LogicalResult convert(Operation *op);
   LogicalResult convertUnused(Operation *op);
   LogicalResult checkTypes(Operation *op);
+  LogicalResult refuse(const Conversion &c) const;
   bool onlyComputes(Operation *op) const;
   void eraseUnused(ModuleOp module);
 
@@ -271,6 +274,49 @@ void Importer::eraseUnused(ModuleOp module) {
   });
 }
 
+/// What to do about an operation of StableHLO; empty for one that is unknown.
+static StringRef getRemedy(StringRef operation) {
+  return llvm::StringSwitch<StringRef>(operation)
+      .Cases(
+          {"stablehlo.cholesky", "stablehlo.fft", "stablehlo.triangular_solve"},
+          "compute it outside of the program and pass its result as an "
+          "argument")
+      .Cases({"stablehlo.dynamic_broadcast_in_dim", "stablehlo.dynamic_conv",
+              "stablehlo.dynamic_gather", "stablehlo.dynamic_iota",
+              "stablehlo.dynamic_pad", "stablehlo.dynamic_reshape",
+              "stablehlo.get_dimension_size", "stablehlo.real_dynamic_slice",
+              "stablehlo.set_dimension_size"},
+             "export the program with static sizes")
+      .Cases({"stablehlo.uniform_dequantize", "stablehlo.uniform_quantize"},
+             "export the model with floats as weights")
+      .Case("stablehlo.rng",
+            "draw by jax.random, which is stablehlo.rng_bit_generator")
+      .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.recv",
+              "stablehlo.send"},
+             "devices do not call the host: make the tensor an argument or a "
+             "result")
+      .Default("");
+}
+
+LogicalResult Importer::refuse(const Conversion &c) const {
+  StringRef operation = c.op->getName().getStringRef();
+  InFlightDiagnostic error = c.unsupported() << " is not supported: ";
+  if (StringRef remedy = getRemedy(operation); !remedy.empty())
+    return error << remedy;
+  error
+      << "express it by operations that docs/stablehlo.md lists, or compute it "
+         "outside of the program";
+  auto [dialect, own] = operation.split('.');
+  SmallVector<StringRef> known;
+  for (StringRef name : table.keys())
+    if (name.split('.').first == dialect)
+      known.push_back(name.split('.').second);
+  llvm::sort(known);
+  if (StringRef near = findNearName(own, known); !near.empty())
+    error << "; did you mean " << dialect << "." << near << "?";
+  return error;
+}
+
 LogicalResult Importer::convert(Operation *op) {
   const Row *row =
       isForeign(op) ? table.lookup(op->getName().getStringRef()) : nullptr;
@@ -291,8 +337,7 @@ LogicalResult Importer::convert(Operation *op) {
   if (failed(checkTypes(isForUser ? *op->user_begin() : op)))
     return failure();
   if (!row)
-    return c.unsupported()
-           << " is not supported; express it by other operations";
+    return refuse(c);
   auto isOf = [](int wanted, unsigned number) {
     return wanted < 0 || unsigned(wanted) == number;
   };

@@ -15,7 +15,8 @@ func.func @f(%m: tensor<4x4xi1>) {
 
 // tp.einsum types: no dynamic sizes
 func.func @f(%m: tensor<4x?xf32>) {
-  // expected-error @below {{operand #0 must be static tensor of floats or integers}}
+  // expected-error @+2 {{[TP0209] 'tp.einsum' op operand #0 must be static tensor of floats or integers}}
+  // expected-note @+1 {{write the sizes out, as in tensor<8x512xf32>, or export the program with static sizes}}
   %0 = tp.einsum "ik,kj->ij" %m, %m : (tensor<4x?xf32>, tensor<4x?xf32>) -> tensor<4x4xf32>
   return
 }

@@ -33,6 +33,11 @@ static const char *const wrong =
     "  return\n"
     "}\n";
 
+static const char *const unknown = "func.func @f(%x: tensor<4xf32>) {\n"
+                                   "  %0 = tp.gelo %x : tensor<4xf32>\n"
+                                   "  return\n"
+                                   "}\n";
+
 static void count(TPOptSeverity severity, const char *message, void *data) {
   (void)message;
   ((int *)data)[severity]++;
@@ -143,6 +148,20 @@ int main(void) {
   expect(counts[TPOPT_ERROR] == 3, "the callback is gone");
   expect(!strcmp(tpoptSessionGetMessages(other), ""),
          "sessions do not hear each other");
+
+  /* An unknown operation has a code, and values their names in the text. */
+  expect(tpoptModuleParse(session, unknown, strlen(unknown), "unknown.mlir",
+                          &module) == TPOPT_INVALID,
+         "an unknown operation is refused");
+  printf("unknown: %s", tpoptSessionGetMessages(session));
+  expect(tpoptModuleParse(session, program, strlen(program), "f.mlir",
+                          &module) == TPOPT_OK &&
+             tpoptModuleRunPipeline(module,
+                                    "tp-propagate{explain=true},"
+                                    "tp-explain{name=ww}") == TPOPT_INVALID,
+         "there is no value of that name");
+  printf("name: %s", tpoptSessionGetMessages(session));
+  tpoptModuleDestroy(module);
 
   checkOddArguments(session);
   tpoptModuleDestroy(NULL);

@@ -41,7 +41,7 @@ CASES = [
     ({}, "F16", {}, "dtype=bf16", "bf16", None),
     # A few tensors of another type do not decide.
     ({}, "BF16", {"h.0.attn.bias": ("F32", [1, 1, 8, 8])}, "dtype=f32", "f32",
-     "model.safetensors:0:0: warning: 1 tensor is not used by the model: h.0.attn.bias\n"),
+     "model.safetensors: warning: 1 tensor is not used by the model: h.0.attn.bias\n"),
     ({}, "BF16", {f"x.{i}": ("I64", [1]) for i in range(7)}, "", "bf16",
      "warning: 7 tensors are not used by the model: x.0, x.1, x.2, x.3, x.4, ..\n"),
 ]

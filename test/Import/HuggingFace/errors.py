@@ -123,8 +123,8 @@ TEXTS = [
     ('{"a": ' + "[" * 100000, "[TP0503] nested deeper than 64"),
     ('{"a": 1', "[TP0503] not JSON: "),
     # No terminal is shown a line of what is no text.
-    (b'{"a": "\xff\xff"}', "config.json:0:0: error: [TP0503] not JSON: byte 7 is not UTF-8\n"),
-    (b"\x7fELF\n\0", "config.json:0:0: error: [TP0503] not JSON: the file has "
+    (b'{"a": "\xff\xff"}', "config.json: error: [TP0503] not JSON: byte 7 is not UTF-8\n"),
+    (b"\x7fELF\n\0", "config.json: error: [TP0503] not JSON: the file has "
      "control characters, so it is not a text\n"),
 ]
 
@@ -168,7 +168,7 @@ def put(name, **fields):
 # Files beside config.json, what the message says.
 CHECKPOINTS = [
     ({"model.safetensors": b"123"},
-     "model.safetensors:0:0: error: [TP0509] is shorter than the length"),
+     "model.safetensors: error: [TP0509] is shorter than the length"),
     ({"model.safetensors": safetensors(length=10**9)},
      "[TP0509] its header of 1000000000 bytes is longer"),
     ({"model.safetensors": safetensors(length=10**6)},
@@ -206,23 +206,23 @@ CHECKPOINTS = [
     ({"model.safetensors": safetensors(header=b'{"__metadata__": {"a": 1}}', data=0)},
      "[TP0509] its __metadata__ is not an object of strings"),
     ({"model.safetensors": safetensors(lambda t: t.update(other=t.pop("wpe.weight")))},
-     "model.safetensors:0:0: error: [TP0510] has no tensor wpe.weight"),
+     "model.safetensors: error: [TP0510] has no tensor wpe.weight"),
     ({"model.safetensors": safetensors(put("wte.weight", shape=[4, 10]))},
      "[TP0511] tensor wte.weight is [4, 10], not [10, 4] as config.json has it"),
     ({"model.safetensors": safetensors(put("wte.weight", dtype="I32"))},
      "[TP0512] tensor wte.weight is of type I32, not F64, F32, F16 or BF16"),
     ({"model.safetensors.index.json": b"{}"},
-     "model.safetensors.index.json:0:0: error: [TP0509] expects an object "
+     "model.safetensors.index.json: error: [TP0509] expects an object "
      "`weight_map`"),
     ({"model.safetensors.index.json": b'{"weight_map": {"a": 3}}'},
      "[TP0509] `weight_map` gives tensor a no file name"),
     ({"model.safetensors.index.json": b'{"weight_map": {"a": "../x"}}'},
      "[TP0509] `weight_map` gives tensor a no file name"),
     ({"model.safetensors.index.json": b'{"weight_map": {"a": "x"}}'},
-     "/x:0:0: error: [TP0509] cannot be read"),
+     "/x: error: [TP0509] cannot be read"),
     ({"model.safetensors.index.json": b'{"weight_map": {"a": "x", "b": "y"}}',
       "x": safetensors(), "y": safetensors()},
-     "/y:0:0: error: [TP0509] tensor wte.weight is in two files"),
+     "/y: error: [TP0509] tensor wte.weight is in two files"),
 ]
 
 

@@ -22,7 +22,7 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
     the plan needs more, then choices that only save bytes or launches are undone,
     cheapest first, until the plan fits: a value is gathered again for a later use
     instead of being kept, an op is computed on smaller blocks, an op is not decomposed.
-    If this does not suffice, `tp-report` gives the number of missing bytes.
+    If this does not suffice, a warning says how much memory the plan needs.
 
     **Requires:** every value has a sharding (`tp-propagate`).
 
@@ -46,7 +46,9 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
     Option<"allAxes", "all-axes", "bool", "false",
            "Use every axis of the mesh, not only those that an annotation names">,
     Option<"prices", "prices", "bool", "false",
-           "Attach to every function the cost of its plan, for tp-report">
+           "Attach to every function the cost of its plan, for tp-report">,
+    Option<"warn", "warn", "bool", "true",
+           "Warn about what tp-strict rejects: idle axes, too little memory">
   ];
 }
 

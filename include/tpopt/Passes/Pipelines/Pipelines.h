@@ -99,6 +99,9 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
   Option<bool> explain{
       *this, "explain",
       llvm::cl::desc("Record why values are sharded as they are")};
+  Option<bool> strict{
+      *this, "strict",
+      llvm::cl::desc("Leave to tp-strict what would be a warning")};
 };
 
 /// Adds the stages up to `options.stopAfter`. `chunksProducts` lets blocks of

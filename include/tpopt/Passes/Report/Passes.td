@@ -92,7 +92,8 @@ def StrictPass : Pass<"tp-strict", "::mlir::ModuleOp"> {
     as requested.
 
     Some warnings become errors: an axis of the mesh along which no tensor is cut, a
-    mesh along which no tensor is cut at all, an entry of the plan that changes nothing.
+    mesh along which no tensor is cut at all, an entry of the plan that changes nothing,
+    a plan that does not fit into the memory of a device.
 
     **Requires:** collectives are planned (`tp-plan-collectives`).
 

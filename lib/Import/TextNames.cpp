@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "TextNames.h"
+#include "lib/Import/TextNames.h"
 
 #include "dialects/TP/Interface.h"
 
@@ -26,30 +26,26 @@ static bool isNumber(StringRef name) {
 }
 
 namespace {
-class TextNames : public PassWrapper<TextNames, OperationPass<ModuleOp>> {
+class TextNames {
 public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TextNames)
-
-  explicit TextNames(llvm::MemoryBufferRef text) : text(text) {}
-
-  void runOnOperation() override {
+  explicit TextNames(llvm::MemoryBufferRef text) : text(text) {
     StringRef rest = text.getBuffer();
     while (!rest.empty()) {
       auto [line, behind] = rest.split('\n');
       lines.push_back(line);
       rest = behind;
     }
-    getOperation()->walk([&](Operation *op) {
-      if (op->getNumResults() == 1)
-        if (StringRef name = getNameBefore(op->getLoc()); !name.empty())
-          op->setLoc(withTextName(op->getLoc(), name));
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (BlockArgument argument : block.getArguments())
-            if (StringRef name = getNameAt(argument.getLoc()); !name.empty())
-              argument.setLoc(withTextName(argument.getLoc(), name));
-    });
-    markAllAnalysesPreserved();
+  }
+
+  void give(Operation *op) const {
+    if (op->getNumResults() == 1)
+      if (StringRef name = getNameBefore(op->getLoc()); !name.empty())
+        op->setLoc(withTextName(op->getLoc(), name));
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          if (StringRef name = getNameAt(argument.getLoc()); !name.empty())
+            argument.setLoc(withTextName(argument.getLoc(), name));
   }
 
 private:
@@ -95,6 +91,7 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Pass> tp::createTextNamesPass(llvm::MemoryBufferRef text) {
-  return std::make_unique<TextNames>(text);
+void tp::keepTextNames(Operation *program, llvm::MemoryBufferRef text) {
+  TextNames names(text);
+  program->walk([&](Operation *op) { names.give(op); });
 }
