@@ -263,9 +263,9 @@ TEST(InFlight, SaysWhatTouchesWhat) {
   program.fill(program.at(kDestination + 60, 64), 16);
   program.done(row);
   EXPECT_EQ(check(program),
-            "[TP0845] step 1 (fill) writes bytes 572 to 576 of the arena while "
-            "they are the destination of the all_reduce that step 0 (sum) "
-            "started; compile the program again");
+            "[TP0845] the artifact is damaged: step 1 (fill) writes bytes 572 to "
+            "576 of the arena while they are the destination of the all_reduce "
+            "that step 0 (sum) started; compile the program again");
 }
 
 /// Before the start and behind the done, nothing is held.
