@@ -86,7 +86,7 @@ LogicalResult VerifyOrigin::verifyStructure() {
       return global.emitError()
              << prefix(ErrorCode::BadCertificate) << "the function has type "
              << global.getFunctionType()
-             << ", but is not in the whole program it has type "
+             << ", but in the whole program it has type "
              << function.getFunctionType();
     if (failed(KnownDigests::collect(function).verify(global)))
       return failure();

@@ -119,7 +119,7 @@ absl::Status Session::checkTensor(const InputRow &input, DType dtype,
   if (dtype == input.dtype && shape == absl::MakeConstSpan(wanted))
     return absl::OkStatus();
   return makeError(ErrorCode::InputMismatch, "input '",
-                   artifact->text(input.name), "' is ",
+                   artifact->text(input.name), "' must be ",
                    describeTensor(input.dtype, wanted), ", got ",
                    describeTensor(dtype, shape));
 }
@@ -176,7 +176,7 @@ absl::Status Session::bindPart(uint32_t index, DType dtype,
   if (dtype != input.dtype || shape != wanted || bytes.size() != size)
     return makeError(
         ErrorCode::InputMismatch, "input '", artifact->text(source.tensor),
-        "' is ", describeTensor(input.dtype, wanted), ", got ",
+        "' must be ", describeTensor(input.dtype, wanted), ", got ",
         describeTensor(dtype, shape), " in ", bytes.size(), " bytes");
   return writePart(index, makeTensor(dtype, shape, bytes));
 }

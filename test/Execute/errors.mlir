@@ -39,7 +39,7 @@
 // RUN: not tp-opt %t/scalar.mlir --tp-verify-against=whole=%t/scalar.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=SCALAR
 // SCALAR: error: [TP0701] argument #0 is 'i32', which is not supported: expects a tensor of floats or integers
 // RUN: not tp-opt %t/endless.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=ENDLESS
-// ENDLESS: error: [TP0707] the loop has not finished after 1024 iterations
+// ENDLESS: error: [TP0707] the loop has not ended after 1024 iterations
 // RUN: not tp-opt %t/recursive.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RECURSIVE
 // RECURSIVE: error: [TP0707] calls are nested more than 256 deep
 // RUN: not tp-opt %t/large.mlir --tp-verify-against=whole=%t/large.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=LARGE

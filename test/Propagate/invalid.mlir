@@ -3,7 +3,7 @@
 // One function lies on one mesh.
 spmd.mesh @a <["x"=2]>
 spmd.mesh @b <["y"=2]>
-// expected-error @below {{[TP0212] shardings of one function name several meshes}}
+// expected-error @below {{[TP0212] the shardings of one function name several meshes}}
 func.func @two_meshes(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@a, [{"x"}]>},
                       %y: tensor<8xf32> {spmd.sharding = #spmd.sharding<@b, [{"y"}]>}) {
   return

@@ -15,13 +15,14 @@
 // CHECK-NEXT:   all_reduce          model                            3   6.0 KiB   9.0 KiB         -      95 %
 // CHECK-NEXT:   total                                                4   7.0 KiB   9.5 KiB         -     100 %
 // CHECK:        largest, by bytes sent
-// CHECK-NEXT:     6.0 KiB  all_reduce {model} x2 of twice, for {{.*}}table.mlir:[[#@LINE+35]]:10
+// CHECK-NEXT:     6.0 KiB  all_reduce {model} x2 of twice, for {{.*}}table.mlir:[[#@LINE+36]]:10
 // CHECK-NEXT:         inner dimension: a dimension cut along {model} was contracted, and tp.for needs the sum
 // CHECK-NEXT:         cheaper: cut 'twice' along {model}, say on dim 0, with an spmd.constraint or in the
 // CHECK-NEXT:         function's result: a reduce_scatter sends half the bytes
-// CHECK-NEXT:     3.0 KiB  all_reduce {model} of once, for {{.*}}table.mlir:[[#@LINE+27]]:8
-// CHECK:          512 B  all_gather {data} of x, for {{.*}}table.mlir:[[#@LINE+23]]:8
-// CHECK-NEXT:         to avoid it: annotate 'x' as [{}, {}]: this saves the gather in every call, but takes the memory of the whole tensor
+// CHECK-NEXT:     3.0 KiB  all_reduce {model} of once, for {{.*}}table.mlir:[[#@LINE+28]]:8
+// CHECK:          512 B  all_gather {data} of x, for {{.*}}table.mlir:[[#@LINE+24]]:8
+// CHECK-NEXT:         to avoid it: annotate 'x' as [{}, {}]: this saves the gather in every call, but takes the
+// CHECK-NEXT:         memory of the whole tensor
 // CHECK:        arguments, and bytes of each on a device
 // CHECK-NEXT:     x  f32[16,16]  [{"data"}, {}]        512 B
 // CHECK-NEXT:     w  f32[16,32]  [{"model"}, {}]       512 B

@@ -138,7 +138,7 @@ func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op this part of 'tensor<8xf32>' in}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op the part of 'tensor<8xf32>' in}}
   %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"y"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32, #spmd.local<@mesh, [{}], global=[8]>>
   return
 }

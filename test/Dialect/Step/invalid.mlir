@@ -212,7 +212,7 @@ step.program @unsigned inputs [#step.input<"x", input, tensor<4xf32>>] outputs [
   step.rows [4] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
     %0 = step.load %a : memref<4xf32>
-    // expected-error @below {{[TP0303] 'step.reduce' op umax of 'f32'}}
+    // expected-error @below {{[TP0303] 'step.reduce' op umax expects an integer, got 'f32'}}
     %1 = step.reduce umax %0 : f32
   }
 }
@@ -285,7 +285,7 @@ step.program @nowhere inputs [#step.input<"w", parameter, tensor<3x16xf32>>] out
 
 step.program @loop inputs [] outputs [] {
 ^bb0:
-  // expected-error @below {{[TP0304] 'step.loop' op expects a count from 0 to 2^31 - 1, got -1 times}}
+  // expected-error @below {{[TP0304] 'step.loop' op expects a count from 0 to 2^31 - 1, got -1}}
   step.loop -1 {
   }
 }
@@ -483,7 +483,7 @@ step.program @combine inputs [#step.input<"x", input, tensor<4xf32>>, #step.inpu
 
 step.program @product inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
-  // expected-error @below {{[TP0303] 'step.combine' op has no prod of 'f32'}}
+  // expected-error @below {{[TP0303] 'step.combine' op does not support prod of 'f32'}}
   step.combine prod %x into %x : memref<4xf32> into memref<4xf32>
 }
 
@@ -500,7 +500,7 @@ step.program @random inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [
 
 step.program @bytes inputs [#step.input<"x", input, tensor<4xf8E5M2>>] outputs [] {
 ^bb0(%x: memref<4xf8E5M2>):
-  // expected-error @below {{[TP0303] 'step.combine' op has no sum of 'f8E5M2'}}
+  // expected-error @below {{[TP0303] 'step.combine' op does not support sum of 'f8E5M2'}}
   step.combine sum %x into %x : memref<4xf8E5M2> into memref<4xf8E5M2>
 }
 

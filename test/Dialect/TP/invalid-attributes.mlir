@@ -102,7 +102,7 @@ module attributes {tp.plan = "h100"} {}
 
 // -----
 
-// expected-error @below {{[TP0304] `tp.programs` is a dictionary of `whole` and `local` bytes}}
+// expected-error @below {{[TP0304] `tp.programs` must be a dictionary of `whole` and `local` bytes}}
 module attributes {tp.programs = {half = 1 : i32}} {}
 
 // -----
@@ -114,14 +114,14 @@ func.func @explained(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.explanat
 
 // -----
 
-// expected-error @below {{[TP0304] `tp.digests` is a #tp.digests<..>}}
+// expected-error @below {{[TP0304] `tp.digests` must be a #tp.digests<..>}}
 func.func @digested(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.digests = array<i64: 1>} {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @below {{[TP0304] `tp.prices` is a #tp.prices<..>}}
+// expected-error @below {{[TP0304] `tp.prices` must be a #tp.prices<..>}}
 func.func @priced(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.prices = 3.0 : f64} {
   return %x : tensor<4xf32>
 }
@@ -129,7 +129,7 @@ func.func @priced(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.prices = 3.
 // -----
 
 func.func @why(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0304] `tp.why` is a #tp.why<..>}}
+  // expected-error @below {{[TP0304] `tp.why` must be a #tp.why<..>}}
   %0 = tp.exp %x {tp.why = "because"} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -137,7 +137,7 @@ func.func @why(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @marked(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0304] `tp.global_op` is nothing, or a list of integers}}
+  // expected-error @below {{[TP0304] `tp.global_op` must be nothing, or a list of integers}}
   %0 = tp.exp %x {tp.global_op = "x"} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -164,7 +164,7 @@ func.func @elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // What is counted are batch dimensions of a gather or scatter.
 func.func @counted(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) -> tensor<4x2xf32> {
-  // expected-error @below {{[TP0304] `tp.counted` is a list of batch dimensions of a gather or scatter}}
+  // expected-error @below {{[TP0304] `tp.counted` must be a list of batch dimensions of a gather or scatter}}
   %0 = tp.gather %x, %i axis = 1 batch = 1 {tp.counted = array<i64: 1>} : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
@@ -172,7 +172,7 @@ func.func @counted(%x: tensor<4x8xf32>, %i: tensor<4x2xi32>) -> tensor<4x2xf32> 
 // -----
 
 func.func @counted_elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0304] `tp.counted` is a list of batch dimensions of a gather or scatter}}
+  // expected-error @below {{[TP0304] `tp.counted` must be a list of batch dimensions of a gather or scatter}}
   %0 = tp.exp %x {tp.counted = array<i64: 0>} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -181,7 +181,7 @@ func.func @counted_elsewhere(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // A gradient has a name for each result.
 func.func @gradient_of_none(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0304] `tp.gradient` is a list of names, one per result}}
+  // expected-error @below {{[TP0304] `tp.gradient` must be a list of names, one per result}}
   %0 = tp.exp %x {tp.gradient = ["w", "b"]} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -189,7 +189,7 @@ func.func @gradient_of_none(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @gradient_by_number(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0304] `tp.gradient` is a list of names, one per result}}
+  // expected-error @below {{[TP0304] `tp.gradient` must be a list of names, one per result}}
   %0 = tp.exp %x {tp.gradient = [3]} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -197,7 +197,7 @@ func.func @gradient_by_number(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // A stack has a dimension for its micro-batches.
-// expected-error @below {{[TP0304] argument #0: `tp.micro_batches` is a unit attribute on a tensor of at least one dimension}}
+// expected-error @below {{[TP0304] argument #0: `tp.micro_batches` must be a unit attribute on a tensor of at least one dimension}}
 func.func @micro_batches(%x: tensor<f32> {tp.micro_batches}) {
   return
 }

@@ -204,7 +204,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 2: past the end
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op takes 8 elements from 9 by 1 in dimension 1 of size 16}}
+  // expected-error @below {{[TP0304] 'tp.slice' op cannot take 8 elements from 9 in steps of 1 in dimension 1 of size 16}}
   %0 = tp.slice %x starts = [0, 9] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 2: past the end by a stride that overflows
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op takes 3 elements from 0 by 9223372036854775807 in dimension 1 of size 16}}
+  // expected-error @below {{[TP0304] 'tp.slice' op cannot take 3 elements from 0 in steps of 9223372036854775807 in dimension 1 of size 16}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 9223372036854775807] : tensor<4x16xf32> -> tensor<4x3xf32>
   return
 }
@@ -330,7 +330,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: past the end
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2 of 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2, which are not all inside the input 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
@@ -339,7 +339,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: past the beginning, backwards
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 3 in steps of -2 of 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 3 in steps of -2, which are not all inside the input 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [3] sizes = [3] strides = [-2] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
@@ -348,7 +348,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: past the end, with a stride
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 0 in steps of 9223372036854775807 of 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 0 in steps of 9223372036854775807, which are not all inside the input 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [0] sizes = [3] strides = [9223372036854775807] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
@@ -357,7 +357,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: a scalar has one element
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2 of 'tensor<f32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2, which are not all inside the input 'tensor<f32>'}}
   %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<f32>) -> tensor<3x16xf32>
   return
 }

@@ -99,14 +99,14 @@ CONFIGS = [
      "[TP0502] sequence=64 is larger than cache=32; import with cache=64"),
     # Options by themselves.
     ("smollm2-135m", {}, "phase=learn",
-     "import-options:1:1: error: [TP0502] `phase` is prefill or decode or "
+     "import-options:1:1: error: [TP0502] `phase` must be prefill or decode or "
      "generate or train, not `learn`"),
     ("smollm2-135m", {}, "batch=2  batch=3",
      "import-options:1:10: error: [TP0502] `batch` is given twice"),
     ("smollm2-135m", {}, "batch=0", "[TP0502] `batch` must be a number from 1 to"),
     ("smollm2-135m", {}, "cache=9999999999999999999", "[TP0502] `cache` must be a number"),
-    ("smollm2-135m", {}, "dtype=f8", "[TP0502] `dtype` is f64 or f32 or bf16 or f16, not `f8`"),
-    ("smollm2-135m", {}, "logits=first", "[TP0502] `logits` is last or all"),
+    ("smollm2-135m", {}, "dtype=f8", "[TP0502] `dtype` must be f64 or f32 or bf16 or f16, not `f8`"),
+    ("smollm2-135m", {}, "logits=first", "[TP0502] `logits` must be last or all"),
     ("smollm2-135m", {}, "quick", "[TP0502] `quick` cannot be read: expects options"),
     ("smollm2-135m", {}, "seq=4", "[TP0502] unknown option `seq`"),
     ("smollm2-135m", {}, "phase=decode sequence=1",

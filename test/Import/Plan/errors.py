@@ -57,7 +57,7 @@ CASES = [
      'plan.json:1:2: error: [TP0522] "sequence_parallel" asks for activations sharded '
      'along the sequence, which the sharding of an argument cannot express: '
      'write "replicate" here'),
-    (MESH + FUNCTION, '{"tp_plan": "colwise"}', "", '[TP0523] "tp_plan" matches no argument'),
+    (MESH + FUNCTION, '{"tp_plan": "colwise"}', "", '[TP0523] "tp_plan" matches neither an argument'),
     (MESH + FUNCTION, '{"tp_plan": {"layers.*.up_proj":\n "colwize"}}', "",
      'plan.json:1:14: error: [TP0522] "colwize" is not a known word of a plan: write'),
     (MESH + FUNCTION, '{"up_plan": {}}', "", "[TP0522] {} is not a known word of a plan"),
@@ -65,7 +65,7 @@ CASES = [
      '[TP0524] "layers.*.up_proj" cuts each part of argument model.layers.0.up_proj.weight, but '
      'the argument has no parts'),
     (MESH + FUNCTION, '{"layers.*.mlp": "moe_tp_experts"}', "",
-     '[TP0523] "layers.*.mlp" matches no argument'),
+     '[TP0523] "layers.*.mlp" matches neither an argument'),
     # A plan that transformers ships serves many models.
     (MESH + FUNCTION, '{"tp_plan": {"layers.*.mlp": "moe_tp_experts"}}', "", None),
     (MESH + FUNCTION, '{"base_model_tp_plan": {"norm": "colwise"}}', "",
@@ -83,7 +83,7 @@ CASES = [
     (MESH + FUNCTION, '{"x": [["model:(1)"], []]}', "", "[TP0522] "),
     (MESH + FUNCTION, '{"x": [[1], []]}', "", "[TP0522] 1 is not an axis"),
     (MESH + FUNCTION, '{"x": "replicate",\n "layers.*.up_prj": "colwise"}', "",
-     'plan.json:2:2: error: [TP0523] "layers.*.up_prj" matches no argument'),
+     'plan.json:2:2: error: [TP0523] "layers.*.up_prj" matches neither an argument'),
     (MESH + FUNCTION, '{"layers.*.up_prj": "colwise"}', "",
      "note: near names are layers.*.up_proj.weight, "),
     (MESH + "func.func @f(%x: tensor<4xf32>) { return }", '{"z": "replicate"}', "",

@@ -221,7 +221,7 @@ func.func @missing(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @range(%x: tensor<4x4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.slice takes [0:5:1] of a dimension of size 4}}
+  // expected-error @below {{[TP0531] stablehlo.slice cannot take [0:5:1] of a dimension of size 4}}
   %0 = stablehlo.slice %x [0:5, 0:4] : (tensor<4x4xf32>) -> tensor<5x4xf32>
   return
 }
@@ -317,7 +317,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 // -----
 
 sdy.mesh @mesh = <["x"=6]>
-// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh do}}
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh cannot express}}
 func.func @other_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
@@ -325,7 +325,7 @@ func.func @other_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"
 // -----
 
 sdy.mesh @mesh = <["x"=2, "y"=6]>
-// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh do}}
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh cannot express}}
 func.func @other_axes(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4,3]<=[3,4]T(1,0) last_tile_dim_replicate}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
@@ -333,7 +333,7 @@ func.func @other_axes(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4,3]<=[3,4]T
 // -----
 
 sdy.mesh @mesh = <["x"=4], device_ids=[0, 3, 2, 1]>
-// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh do}}
+// expected-error @below {{[TP0534] a sharding in the form {devices=[..]} cuts the devices in a way that the axes of mesh @mesh cannot express}}
 func.func @listed_devices(%x: tensor<8xf32> {mhlo.sharding = "{devices=[4]<=[4]}"}) -> tensor<8xf32> {
   return %x : tensor<8xf32>
 }
@@ -547,7 +547,7 @@ module attributes {mhlo.num_replicas = 2 : i32} {
 // meaning than its results is no less used.
 func.func @unused(%x: tensor<4xf32>, %y: tensor<4xf8E5M2>) -> tensor<4xf32> {
   %0 = stablehlo.reduce_precision %y, format = e4m1 : tensor<4xf8E5M2>
-  // expected-error @below {{[TP0531] stablehlo.slice takes [0:5:1] of a dimension of size 4}}
+  // expected-error @below {{[TP0531] stablehlo.slice cannot take [0:5:1] of a dimension of size 4}}
   %1 = stablehlo.slice %x [0:5] : (tensor<4xf32>) -> tensor<5xf32>
   return %x : tensor<4xf32>
 }

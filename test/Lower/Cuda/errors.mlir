@@ -81,7 +81,7 @@ step.program @blocks inputs [] outputs [] {
   %rows = step.view %x : memref<1xf32> as memref<2147483648x2000xf32, strided<[0, 0]>>
   %y = step.alloc at 0 : memref<1x1xf32>
   %sums = step.view %y : memref<1x1xf32> as memref<2147483648x1xf32, strided<[0, 0]>>
-  // expected-error @below {{[TP0823] needs 2147483648 blocks of 128 threads}}
+  // expected-error @below {{[TP0823] this kernel needs 2147483648 blocks of 128 threads}}
   step.rows [2147483648, 2000] reads(%rows : memref<2147483648x2000xf32, strided<[0, 0]>>) writes(%sums : memref<2147483648x1xf32, strided<[0, 0]>>) {
   ^bb0(%a: memref<2147483648x2000xf32, strided<[0, 0]>>, %b: memref<2147483648x1xf32, strided<[0, 0]>>):
     %0 = step.load %a : memref<2147483648x2000xf32, strided<[0, 0]>>

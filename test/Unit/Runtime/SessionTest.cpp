@@ -609,12 +609,12 @@ TEST(SessionFaults, AKernelsErrorEndsAllRanks) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(5));
   EXPECT_EQ(getErrorCode(status), ErrorCode::KernelFailed);
   EXPECT_TRUE(contains(status, "rank 1")) << status;
-  EXPECT_TRUE(contains(status, "'fail_at' returned 42")) << status;
+  EXPECT_TRUE(contains(status, "'fail_at' returned error 42")) << status;
   std::vector<absl::Status> errors = (*session)->getRankErrors();
   ASSERT_EQ(errors.size(), 3u);
   for (size_t i = 1; i < 3; ++i) {
     EXPECT_EQ(getErrorCode(errors[i]), ErrorCode::PeerFailed);
-    EXPECT_TRUE(contains(errors[i], "'fail_at' returned 42")) << errors[i];
+    EXPECT_TRUE(contains(errors[i], "'fail_at' returned error 42")) << errors[i];
   }
   // The first error stays.
   EXPECT_EQ((*session)->run("main"), status);

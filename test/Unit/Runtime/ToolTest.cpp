@@ -490,7 +490,7 @@ TEST_F(MpiFaults, AFailedRankTellsTheOthers) {
   EXPECT_TRUE(absl::StartsWith(errors[0], "error: [TP0870] rank 0"))
       << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[0], ": rank 1 failed: ")) << errors[0];
-  EXPECT_TRUE(absl::StrContains(errors[0], "'fail_at' returned 42"))
+  EXPECT_TRUE(absl::StrContains(errors[0], "'fail_at' returned error 42"))
       << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[1], "[TP0879] rank 1")) << errors[1];
 }
@@ -507,7 +507,7 @@ TEST_F(MpiFaults, AFailedRankTellsThoseWithACollectiveUnderWay) {
   EXPECT_TRUE(absl::StartsWith(errors[0], "error: [TP0870] rank 0"))
       << errors[0];
   EXPECT_TRUE(absl::StrContains(errors[0], ": rank 1 failed: ")) << errors[0];
-  EXPECT_TRUE(absl::StrContains(errors[1], "'fail_at' returned 42"))
+  EXPECT_TRUE(absl::StrContains(errors[1], "'fail_at' returned error 42"))
       << errors[1];
 }
 

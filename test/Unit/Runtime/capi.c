@@ -48,7 +48,7 @@ int useTheRuntime(const void *artifact, size_t size) {
   tprt_close(session);
   later.unknown = 1;
   EXPECT(tprt_open_bytes(artifact, size, &later.known, &session) == 881);
-  EXPECT(strstr(tprt_error(session), "is too old to know it") != 0);
+  EXPECT(strstr(tprt_error(session), "is too old to support them") != 0);
   tprt_close(session);
 
   options.size = sizeof(options);

@@ -52,7 +52,7 @@ TEST(JsonFile, Positions) {
 
 TEST(JsonFile, Errors) {
   EXPECT_EQ(getError("{\"a\": 1,\n \"a\": 2}"),
-            "2:2: the key \"a\" stands twice");
+            "2:2: the key \"a\" is given twice");
   EXPECT_EQ(getError("{\"a\": 1, \"b\": {\"a\": 1}}"), "none");
   EXPECT_EQ(getError("[{\"a\": 1}, {\"a\": 2}]"), "none");
   EXPECT_EQ(getError("\"a\""), "none");

@@ -44,13 +44,13 @@ def TP_Verified : I32Enum<"Verified", "how far a program has been verified", [
 }
 
 def TP_PlanAttr : TP_Record<"Plan", "plan"> {
-  let summary = "What a module is planned and compiled for";
+  let summary = "The machine and the target of a module";
   let description = [{
-    `machine` is what `tp-partition` was given, and later passes predict times
-    for; `memory` are the bytes that a device may use, if it was given. `target` and `fp8` are what `tp-lower-to-step` was given, and
-    `tp-write-artifact` compiles for. `verified` says how far the passes of
-    verification have come, `static` by rules or `field` by computing, and
-    `verify_us` the microseconds that they took.
+    `machine` is the option of `tp-partition`, for which later passes predict times;
+    `memory` is the number of bytes that a device may use, if it was given. `target` and
+    `fp8` are the options of `tp-lower-to-step`, for which `tp-write-artifact` compiles.
+    `verified` is how the module was verified, `static` by rules or `field` by
+    computing, and `verify_us` the microseconds that this took.
 
     **Constraints:** names are not empty; `memory` is at least 0; `fp8` needs a
     target; `verify_us` is at least 0.
@@ -69,9 +69,8 @@ def TP_PlanAttr : TP_Record<"Plan", "plan"> {
 def TP_DigestsAttr : TP_Record<"Digests", "digests"> {
   let summary = "What a function computed before it was partitioned";
   let description = [{
-    `tp-keep-digest` leaves it and `tp-verify-structure` takes it: a hash of
-    every result in order, and of all values that the function computes,
-    ascending.
+    `tp-keep-digest` writes it and `tp-verify-structure` reads it: a hash of every
+    result in order, and of all values that the function computes, ascending.
 
     **Constraints:** `values` ascend.
 
@@ -95,23 +94,23 @@ def TP_ReasonKind : I32Enum<"ReasonKind", "why a layout has to change", [
 }
 
 def TP_ReasonAttr : TP_Record<"Reason", "reason"> {
-  let summary = "One reason why a value is sent";
+  let summary = "One reason for a communication";
   let description = [{
     `user` is the op that needs it.
 
-    | kind | why |
+    | kind | reason |
     | --- | --- |
-    | `contracted` | a dimension sharded along `axes` was contracted, and the user needs the sum, or what `reduce` says |
-    | `gathered` | the user needs whole what is sharded along `axes` |
+    | `contracted` | a dimension sharded along `axes` was contracted, and the user needs the reduction `reduce` of it, by default the sum |
+    | `gathered` | the user needs a dimension whole that is sharded along `axes` |
     | `moved` | the user needs the same blocks on other devices |
-    | `exchanged` | the user sends by itself what its devices lack |
-    | `written` | the program asks for it, though not for the gather |
+    | `exchanged` | the user itself sends elements between devices |
+    | `written` | the program requests it, but not the gather |
 
-    With `from` and `to`, the whole tensor is gathered on the way between these
-    two shardings, as nothing cheaper leads from one to the other.
+    With `from` and `to`, the whole tensor is gathered between these two shardings,
+    because no cheaper way exists from one to the other.
 
     **Constraints:** `user` is not empty; `contracted` and `gathered` have `axes`,
-    the others have none; `from` and `to` come together.
+    the others have none; `from` and `to` must both be given, or neither.
 
     Example: `#tp.reason<kind = contracted, user = "func.return", axes = <{"model"}>>`
   }];
@@ -126,9 +125,9 @@ def TP_ReasonAttr : TP_Record<"Reason", "reason"> {
 def TP_WhyAttr : TP_Record<"Why", "why"> {
   let summary = "Why there is a reshard or a collective";
   let description = [{
-    Of collectives that are issued as one, the reasons of all of them.
-    `requested` says that an annotation asks for what is done. A collective
-    without `tp.why` was in the program from the start.
+    For a combined collective, the reasons of all its parts. `requested` says that an
+    annotation requests the communication. A collective without `tp.why` was in the
+    program from the start.
 
     **Constraints:** there is a reason, and none is there twice.
 
@@ -151,9 +150,8 @@ def TP_ValueIdsAttr : TP_Record<"ValueIds", "ids"> {
   let summary = "The numbers of an op's results in the record of propagation";
   let description = [{
     The metadata of a fused location, as in `loc(fused<#tp.ids<ids = [3]>>["f":1:2])`:
-    ops that are made from the op keep it.
-    -1 stands for a result without a record. The location of an argument has one
-    number.
+    ops that are created from the op keep it. -1 stands for a result without a record.
+    The location of an argument has one number.
 
     Example: `#tp.ids<ids = [3, 4]>`
   }];
@@ -165,8 +163,8 @@ def TP_HopAttr : TP_Record<"Hop", "hop"> {
   let description = [{
     The axis came to the value `to` over the op `over` at `at`, with the user
     priority `priority` in the step `step` of propagation (`OpStep` of
-    `tpopt/Sharding/Provenance.h`). Without `to`, the value is the function's
-    result; without `over`, what one value is in another place.
+    `tpopt/Sharding/Provenance.h`). Without `to`, the value is the function's result;
+    without `over`, the two values are one value in two places of the program.
 
     Example: `#tp.hop<to = "h", over = "tp.exp", step = SingleUse>`
   }];
@@ -179,8 +177,8 @@ def TP_HopAttr : TP_Record<"Hop", "hop"> {
 def TP_ArrivalAttr : TP_Record<"Arrival", "arrival"> {
   let summary = "How an axis came to a dimension of a value";
   let description = [{
-    It is written at the value `from`, and came in `hops`, the first one first.
-    Without hops it is written at the value itself.
+    The axis is annotated on the value `from`, and was propagated along `hops`, in this
+    order. Without hops it is annotated on the value itself.
 
     **Constraints:** `dim` is at least 0.
 
@@ -199,9 +197,9 @@ def TP_ArrivalAttr : TP_Record<"Arrival", "arrival"> {
 def TP_LossAttr : TP_Record<"Loss", "loss"> {
   let summary = "An axis that did not come to a dimension of a value";
   let description = [{
-    It shards the value `from` and did not get over the op `over`. `rule` is what
-    stopped it (`LossRule` of `tpopt/Sharding/Provenance.h`), and `winner` the
-    axis that is there instead.
+    The axis shards the value `from` and was not propagated over the op `over`. `rule`
+    is the reason (`LossRule` of `tpopt/Sharding/Provenance.h`), and `winner` the axis
+    that was chosen instead.
 
     **Constraints:** `dim` is at least 0.
 
@@ -225,9 +223,9 @@ def TP_CostUnit : I32Enum<"CostUnit", "what costs are counted in", [
 }
 
 def TP_AlternativeAttr : TP_Record<"Alternative", "alternative"> {
-  let summary = "Another layout in which a value could have been made";
+  let summary = "Another layout that a value could have";
   let description = [{
-    With it, and all else as it is, the program would cost `cost` more per device.
+    With it, and all other layouts as they are, the program would cost `cost` more per device.
 
     Example: `#tp.alternative<sharding = <@mesh, [{"x"} ]>, cost = 96.0, unit = bytes>`
   }];
@@ -239,7 +237,7 @@ def TP_ExplanationAttr : TP_Record<"Explanation", "explanation"> {
   let summary = "Why a value is sharded as it is";
   let description = [{
     `id` is the value's number in the locations of the program (`#tp.ids`),
-    `sharding` what propagation gave it. Partition adds the alternatives.
+    `sharding` the result of propagation. `tp-partition` adds the alternatives.
 
     **Constraints:** `id` is at least 0.
 
@@ -274,24 +272,24 @@ def TP_PriceKind : I32Enum<"PriceKind", "what changes the price of a function", 
 }
 
 def TP_PriceAttr : TP_Record<"Price", "price"> {
-  let summary = "By how much something changes the price of a function";
+  let summary = "One contribution to the price of a function";
   let description = [{
     `sent` is the cost of sending and `computed` that of computing, in the unit of
     the prices; `launches` counts collectives, `peak` the bytes that values hold
     at one time.
 
-    | kind | after | what |
+    | kind | after | meaning |
     | --- | --- | --- |
-    | `plan` | partition | what the layouts cost that were chosen; `count` reshards |
+    | `plan` | partition | the cost of the chosen layouts; `count` reshards |
     | `loops` | partition | plans count four iterations of a loop whose number is unknown, the report one |
-    | `weights` | partition | plans weigh compute in bytes sent where no machine gives its time, the report does not |
-    | `exchanges` | partition | ops that send by themselves do so when they are localized: `count` |
+    | `weights` | partition | without a machine, plans count compute as bytes sent, the report does not |
+    | `exchanges` | partition | ops that communicate inside, which is written out by `tp-localize`: `count` |
     | `manual` | partition | manual regions without free axes, which are not planned: `count` collectives |
-    | `steps` | collectives | reshards as the collectives that they are planned as; `count` reshards |
-    | `combined` | collectives | launches that became one with another: `count` collectives |
+    | `steps` | collectives | reshards replaced by collectives; `count` reshards |
+    | `combined` | collectives | launches that were combined with others: `count` collectives |
     | `localized` | localize | exchanges of ops, shifts, masks |
-    | `other` | - | what passes changed that keep no record |
-    | `compiled` | lower | in a compile with a report: what the compiled program allocates more, or less |
+    | `other` | - | changes by passes that keep no record |
+    | `compiled` | lower | in a compilation with a report: how much more or less the compiled program allocates |
 
     Example: `#tp.price<kind = plan, sent = 1024.0, launches = 2, count = 2>`
   }];
@@ -301,12 +299,12 @@ def TP_PriceAttr : TP_Record<"Price", "price"> {
 }
 
 def TP_PricesAttr : TP_Record<"Prices", "prices"> {
-  let summary = "What a function costs, and what each stage changed of that";
+  let summary = "The cost of a function, and how each stage changed it";
   let description = [{
-    `tp-partition` begins it if it is asked to, later passes go on with it. The
-    sums of all items are the totals of the report. `merged` counts constants that
-    became one with another. `gap` is by how much another plan could be better,
-    in the unit: 0 if the plan is proved optimal.
+    `tp-partition` writes it if its option `prices` is set, and later passes add to it.
+    The sums of all items are the totals of the report. `merged` counts constants that
+    were merged with others. `gap` is an upper bound for how much better another plan
+    could be, in the unit: 0 if the plan is proved optimal.
 
     **Constraints:** the first item is the `plan`, and no other is; `gap` and
     `merged` are at least 0.
