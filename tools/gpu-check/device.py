@@ -31,13 +31,18 @@ def call(arguments, **options):
 
 def explain(error):
     """One line of why a program failed; all that it said goes to stderr."""
-    if said := getattr(error, "stderr", None):
-        print(said if isinstance(said, str) else said.decode(errors="replace"),
-              file=sys.stderr, flush=True)
+    said = getattr(error, "stderr", None) or ""
+    if not isinstance(said, str):
+        said = said.decode(errors="replace")
+    if said:
+        print(said, file=sys.stderr, flush=True)
     if isinstance(error, subprocess.TimeoutExpired):
         return f"not done after {error.timeout:.0f} s"
     if isinstance(error, subprocess.CalledProcessError):
-        return (error.stderr or str(error)).strip().splitlines()[-1]
+        # The last line says where to read about the error.
+        lines = [line for line in (said or str(error)).strip().splitlines()
+                 if not line.startswith("note: for more about")]
+        return lines[-1]
     return f"{type(error).__name__}: {error}"
 
 
