@@ -32,9 +32,9 @@ LogicalResult Selection::findResults(func::FuncOp function,
     return function.emitError()
            << prefix(ErrorCode::BadLoss) << "weight=" << recipe.weight
            << " is of type " << function.getResultTypes()[*weight]
-           << ": the weight of a micro-batch must be a scalar number and "
-              "another result than the loss, such as the number of labels that "
-              "the loss is the mean of";
+           << ": the weight of a micro-batch must be a scalar and must "
+              "not be the loss itself; for example, the number of labels that "
+              "the loss is averaged over";
   return success();
 }
 

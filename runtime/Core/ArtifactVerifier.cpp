@@ -151,7 +151,7 @@ absl::Status Verifier::verifyDims(Range dims, DType dtype) const {
   if (!isDType(dtype))
     return fail("element type ", static_cast<uint32_t>(dtype), " is unknown");
   if (!isInside<DimRow>(dims))
-    return fail("a shape is not inside its table");
+    return fail("a shape runs past the end of the table of shapes");
   std::vector<int64_t> global = artifact.getGlobalShape(dims);
   std::vector<int64_t> local = artifact.getLocalShape(dims);
   global.push_back(getSize(dtype));

@@ -120,8 +120,8 @@ absl::Status OutputCheck::report() const {
   if (!isChecked)
     return makeError(
         ErrorCode::CheckUndecided,
-        "rounding alone may change every output as much as the outputs differ, "
-        "so the check is undecided; give other inputs by --input=NAME=FILE");
+        "the outputs differ by no more than rounding alone could explain, so "
+        "the check is inconclusive; give other inputs by --input=NAME=FILE");
   if (!undecided.empty())
     std::fprintf(stderr, "note: %zu of %zu outputs are undecided\n",
                  undecided.size(), comparisons.size());
