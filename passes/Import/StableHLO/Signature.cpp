@@ -99,7 +99,10 @@ void Signature::warnOfDonors(ArrayRef<unsigned> donors) {
     return;
   Location loc = function.getArgument(donors.front()).getLoc();
   std::string name = toDotted(getLocatedName(loc));
-  InFlightDiagnostic warning = emitWarning(loc);
+  // JAX gives arguments names as locations, and no place.
+  bool hasPlace = bool(loc->findInstanceOf<FileLineColLoc>());
+  InFlightDiagnostic warning =
+      emitWarning(hasPlace ? loc : function.getLoc());
   warning << "the donated memory of ";
   if (name.empty())
     warning << "argument #" << donors.front();
