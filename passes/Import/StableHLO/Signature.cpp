@@ -101,8 +101,7 @@ void Signature::warnOfDonors(ArrayRef<unsigned> donors) {
   std::string name = toDotted(getLocatedName(loc));
   // JAX gives arguments names as locations, and no place.
   bool hasPlace = bool(loc->findInstanceOf<FileLineColLoc>());
-  InFlightDiagnostic warning =
-      emitWarning(hasPlace ? loc : function.getLoc());
+  InFlightDiagnostic warning = emitWarning(hasPlace ? loc : function.getLoc());
   warning << "the donated memory of ";
   if (name.empty())
     warning << "argument #" << donors.front();
