@@ -18,7 +18,7 @@
 // CHECK: launch rows0 <{{.*}}> {{[^ ]+ [^ ]+}} on d0.s0
 // PTX: module of 2 kernels
 // PTX: launch rows0 <{{.*}}> {{[^ ]+ [^ ]+}} on d0.s0
-// NONE: [TP0885] the artifact has code for sm_80, sm_90a, sm_100, but none of it runs on this Fake GPU of sm_75 runs
+// NONE: [TP0885] the artifact has code for sm_80, sm_90a, sm_100, but none of it runs on this Fake GPU of sm_75
 
 func.func @main(%x: tensor<4x8xf32> {tp.name = "x"}) -> (tensor<4x8xf32> {tp.name = "y"}) {
   %y = tp.tanh %x : tensor<4x8xf32>
