@@ -22,8 +22,8 @@ inline mlir::InFlightDiagnostic emitOpError(mlir::Operation *op,
   return op->emitError() << prefix(code) << "'" << op->getName() << "' op ";
 }
 
-/// The location of an argument of a function, in a text with its own column;
-/// the function's location if the argument has none.
+/// The location of an argument of a function; the function's location if the
+/// argument has none.
 inline mlir::Location getArgumentLoc(mlir::FunctionOpInterface function,
                                      unsigned index) {
   mlir::Region &body = function.getFunctionBody();

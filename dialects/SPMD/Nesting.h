@@ -10,8 +10,8 @@
 
 namespace tp::spmd {
 
-/// The axes along which each device runs the code of `op` for itself: those of
-/// all enclosing manual regions. Empty outside of manual regions.
+/// The axes along which each device runs the code around `op` separately: those
+/// of all enclosing manual regions. Empty outside of manual regions.
 AxisList getManualAxesAround(mlir::Operation *op);
 
 /// Inlines the body of a region, whose values must have the types of the body,

@@ -254,8 +254,8 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
       return {};
   if (parser.parseGreater())
     return {};
-  // This is Shardy's maximal mesh: one device with any number. As the only
-  // device it has number 0 here.
+  // This is Shardy's maximal mesh: one device with any number. Here its only
+  // device always has number 0.
   if (names.empty() && ids.size() == 1 && ids[0] >= 0)
     ids.clear();
   return parser.getChecked<MeshAttr>(parser.getContext(), names, sizes, ids);

@@ -126,7 +126,8 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
 }
 
 /// Verifies the attribute of an argument or result of type `type`. Errors are
-/// emitted at `at`, and name it `what` if that is the function's location.
+/// emitted at `at`. If that is only the function's location, a note adds which
+/// value, `what`, they are about.
 static LogicalResult verifyFunctionAttribute(Operation *op, Location at,
                                              Type type,
                                              NamedAttribute attribute,
@@ -187,7 +188,7 @@ SPMDDialect::verifyRegionResultAttribute(Operation *op, unsigned regionIndex,
 }
 
 ShardingAttr spmd::getSharding(Value value) {
-  // After Localize, the type has the sharding.
+  // After Localize, the sharding is in the type.
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
     if (auto local = dyn_cast_if_present<LocalAttr>(type.getEncoding()))
       return local.getSharding();
@@ -213,7 +214,7 @@ ShardingAttr spmd::getSharding(Value value) {
   if (!shardings) {
     if (auto collective = dyn_cast<CollectiveOpInterface>(op))
       return isAlongManualAxes(collective)
-                 ? ShardingAttr() // shardings relate devices to each other
+                 ? ShardingAttr() // describes the devices, not the value
                  : collective.getPartOutSharding(number);
     if (auto reshard = dyn_cast<ReshardOp>(op))
       return reshard.getSharding();

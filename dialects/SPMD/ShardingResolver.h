@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The meaning of attributes on a mesh, computed once per context: a program has
-// few distinct shardings for its many ops, and every op is verified after every
-// pass.
+// The meaning of attributes on a mesh. It is computed once per context, because
+// a program has few distinct shardings for its many ops, and every op is
+// verified after every pass.
 
 #ifndef TPOPT_DIALECTS_SPMD_SHARDINGRESOLVER_H
 #define TPOPT_DIALECTS_SPMD_SHARDINGRESOLVER_H
@@ -82,7 +82,7 @@ private:
   Entry &getEntry(MeshOp op) const;
 
   mutable llvm::sys::RWMutex mutex;
-  /// By the name, the grid and the links.
+  /// Keyed by the mesh's name, grid and links.
   mutable llvm::DenseMap<
       std::pair<mlir::Attribute, std::pair<mlir::Attribute, mlir::Attribute>>,
       std::unique_ptr<Entry>>

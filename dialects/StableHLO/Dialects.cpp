@@ -28,7 +28,7 @@ protected:
   }
 };
 
-// MLIR finds a dialect by its class.
+// MLIR identifies a dialect by its class, so each dialect needs its own.
 
 struct StableHLODialect : HLODialect {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StableHLODialect)

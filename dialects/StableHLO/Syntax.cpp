@@ -68,7 +68,7 @@ ParseResult reader::parseValue(OpAsmParser &parser, Attribute &value) {
     value = builder.getI64IntegerAttr(number);
     return *parsed;
   }
-  // The parser has no other way to look ahead.
+  // The parser cannot look ahead in any other way.
   char next = *parser.getCurrentLocation().getPointer();
   if (next == '[')
     return parseList(parser, value);

@@ -40,8 +40,8 @@ const Form &findForm(llvm::ArrayRef<FormRow> rows, llvm::StringRef name);
 /// any attribute. Numbers become i64, words become strings.
 mlir::ParseResult parseValue(mlir::OpAsmParser &parser, mlir::Attribute &value);
 
-/// Parses types in any of the short forms: those of `operands`, and of the
-/// results.
+/// Parses the types of `operands` and of the results, in any of the short
+/// forms.
 mlir::ParseResult parseTypes(mlir::OpAsmParser &parser,
                              mlir::OperationState &state,
                              llvm::ArrayRef<Operand> operands);
@@ -75,7 +75,8 @@ protected:
   mlir::Type parseType(mlir::DialectAsmParser &parser) const override;
   mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser,
                                  mlir::Type type) const override;
-  /// The attribute that `text` denotes; if null, it is kept as text.
+  /// Returns the attribute that `text` denotes. If the result is null, the
+  /// attribute is kept as text.
   virtual mlir::Attribute read(llvm::StringRef text) const = 0;
 };
 

@@ -246,7 +246,7 @@ enum Place : unsigned {
 struct Annotation {
   StringLiteral name;
   unsigned places;
-  StringLiteral what; ///< What its value is, in words.
+  StringLiteral what; ///< A description of its value.
   bool (*hasType)(Attribute);
 };
 
@@ -534,7 +534,7 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   if (attribute.getName() == kRoleAttr) {
     if (failed(verifyRole(attribute.getValue(), kResult, error)))
       return failure();
-    // Both are the same storage, so their roles must agree.
+    // Both share one storage, so their roles must agree.
     auto function = cast<FunctionOpInterface>(op);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr);

@@ -11,8 +11,8 @@
 namespace tp {
 
 /// Emits errors if query, key and value do not fit each other, or if the
-/// operands that mask keys do not fit them. `also` are further operands or
-/// results with a value per query row and feature e.
+/// operands that mask keys do not fit them. `also` lists further operands or
+/// results with one value for each query row and feature e.
 mlir::LogicalResult verifyAttention(AttentionOpInterface op,
                                     llvm::ArrayRef<mlir::Value> also);
 /// Emits an error unless a value per query row, such as a log-sum-exp, is
@@ -32,8 +32,8 @@ ShardingRule getAttentionRule(AttentionOpInterface op, llvm::StringRef operands,
 double getAttentionFlops(AttentionOpInterface op, llvm::ArrayRef<int64_t> sizes,
                          int64_t overD, int64_t overE);
 
-/// The offset for a device that has a block of the queries, which are counted
-/// from the beginning of that block; `offset` is the device's own offset
+/// The offset for a device that has a block of the queries. The device counts
+/// queries from the beginning of its block. `offset` is the device's offset
 /// operand. Null if it is 0.
 mlir::Value getLocalOffset(AttentionOpInterface op, spmd::Localizer &localizer,
                            mlir::Value offset);

@@ -39,8 +39,8 @@ LogicalResult AttentionOp::addGradients(ReverseMode &reverse) {
       getLogsumexp() ? reverse.getGradient(getLogsumexp()) : Value();
   AttentionOp whole = getWithLogSumExp(*this, reverse);
   Emitter emit = reverse.getEmitter();
-  // The derivative of the log-sum-exp by a score is the weight, so its gradient
-  // is subtracted from delta.
+  // The derivative of the log-sum-exp with respect to a score is the weight, so
+  // the gradient of the log-sum-exp is subtracted from delta.
   Type wide = typeOf(whole.getLogsumexp()).getElementType();
   Value delta =
       emit.reduce(ReductionKind::Sum,
@@ -118,8 +118,8 @@ static SmallVector<Value> localizeGradient(OpT op, spmd::Localizer &localizer,
 
 namespace {
 
-/// The recomputed weights, and the gradients by the scores, both over
-/// [b,k,g,s,t].
+/// The recomputed weights, and the gradients with respect to the scores, both
+/// over [b,k,g,s,t].
 struct Slopes {
   template <typename OpT> Slopes(AttentionForm &form, OpT op);
 

@@ -5,15 +5,16 @@
 /// in any layout without communication.
 ///
 /// Front ends share them: one zero may start all the accumulators of a training
-/// step. Such sharing has no meaning, but for propagation and the planner a
-/// shared value ties its users together. So each user gets its own source
-/// before they run, and equal sources are merged afterwards:
+/// step. Such sharing is accidental, but propagation and the planner would then
+/// give all users of the value one sharding. So each user gets its own source
+/// before these passes run, and equal sources are merged afterwards:
 ///
 ///     splitSources(function.getFunctionBody());  // 1 constant, 3 uses
 ///     ...                                        // 3 constants, 1 use each
 ///     mergeSources(function.getFunctionBody());  // 1 per sharding
 ///
-/// Shardy does the first half (its constant and scalar splitter).
+/// Shardy also splits sources (its constant and scalar splitter), but does not
+/// merge them.
 
 #ifndef TPOPT_DIALECTS_TP_CHEAPSOURCES_H
 #define TPOPT_DIALECTS_TP_CHEAPSOURCES_H
@@ -27,10 +28,11 @@ bool isCheapSource(mlir::Operation *op);
 
 /// Gives every user of a cheap source in `region`, including nested regions,
 /// its own copy after the original. Loops, branches and returns get a copy for
-/// each use, as each use is a different value there. Other ops that take a
-/// value twice still do so afterwards, as their meaning may depend on it; for
-/// the same reason equal sources are merged first. A source with a sharding
-/// stays shared, as the annotation is about that one value.
+/// each use, as each use is a different value there. An op of another kind that
+/// takes the same value twice still does so afterwards, as its meaning may
+/// depend on this; for the same reason, equal sources are merged first. A
+/// source with a sharding stays shared, because the annotation applies to that
+/// one value.
 void splitSources(mlir::Region &region);
 
 /// Merges cheap sources of a block with equal attributes, including their

@@ -3,20 +3,19 @@
 
 // Products whose blocks are sent while others are multiplied.
 //
-// Four devices hold x sharded by rows, and all rows of x w are wanted on each
-// device. Each multiplies its own rows first; meanwhile those of the next
-// device arrive:
+// Four devices hold x sharded by rows, and each device needs all rows of x w.
+// Each multiplies its own rows first, while the rows of the next device arrive:
 //
 //     device 1    multiplies  x1 w    x2 w    x3 w    x0 w
 //                 receives    x2      x3      x0
 //
-// Blocks travel directly between their owners and the devices that need them,
-// and each link of a ring carries as much in one direction as in the other; the
-// nearest blocks come first, from both sides in turn. In the opposite case,
-// where products are addends and each device wants the sums of its own rows,
+// Blocks are sent directly from their owners to the devices that need them.
+// Each link of a ring carries the same amount in both directions. The nearest
+// blocks come first, alternating between both sides. In the opposite case, in
+// which products are addends and each device needs the sums for its own rows,
 // the rows for other devices are multiplied first.
 //
-// After Wang et al., Overlap Communication with Dependent Computation via
+// Based on Wang et al., Overlap Communication with Dependent Computation via
 // Decomposition in Large Deep Learning Models, ASPLOS 2023.
 
 #include "dialects/OpError.h"
@@ -87,8 +86,9 @@ public:
         axes(spmd::toAttr(builder.getContext(), localizer.getMesh(), axes)),
         places(getSize(axes)), pieces(pieces) {}
 
-  /// `factor`, whose letters are `term`, with zeros in the padding of summed
-  /// dimensions, that is, those whose letters are not in `kept`, the result.
+  /// `factor`, whose letters are `term`, with zeros in the padding of the
+  /// dimensions that are summed over: those whose letters are not in `kept`,
+  /// the letters of the result.
   static Value mask(spmd::Localizer &localizer, Value factor, StringRef term,
                     StringRef kept) {
     SmallVector<int64_t> dims;
@@ -447,8 +447,8 @@ ShardingRule EinsumScatterOp::getShardingRule() {
 }
 
 double EinsumScatterOp::getFlops(ArrayRef<int64_t> sizes) {
-  // Multiply all factors except the result's rows, of which a device has a
-  // part.
+  // The product of all factors except the result's rows, which are a part of
+  // the rows that a device multiplies.
   ShardingRule rule = getShardingRule();
   unsigned own = rule.results[0][getDim()].front();
   double volume = 2;

@@ -3,9 +3,9 @@
 
 // The gradients of loops and conditionals.
 //
-// The gradient of a loop is a loop that counts down. The values of an iteration
-// that it needs are either cheap, and recomputed, or saved by the forward loop
-// in a stack with an entry for each iteration:
+// The gradient of a loop is a loop that counts down. It needs values of the
+// forward iterations. Cheap values are recomputed; the forward loop saves the
+// others in a stack with an entry for each iteration:
 //
 //     %y = tp.for 3 (%x) {                %y, %s = tp.for 3 (%x, %zeros) {
 //     ^bb0(%i, %h):                       ^bb0(%i, %h, %stack):
@@ -18,8 +18,9 @@
 //                                           tp.yield %g * (1 - tanh(%h)^2)
 //                                         }
 //
-// The gradients of values from outside are carried and added to, so that the
-// work and the memory of a loop stay linear in its iterations.
+// The gradients of values from outside the loop are carried and accumulated, so
+// that the work and the memory of a loop stay linear in the number of
+// iterations.
 
 #include "dialects/OpError.h"
 #include "dialects/TP/ReverseMode.h"
@@ -40,8 +41,8 @@ static SmallVector<Value> getUsedValues(Operation *op) {
   return used.takeVector();
 }
 
-/// Returns true if it is better to recompute an op than to save its result: it
-/// moves data, or reads its operands once.
+/// Returns true if recomputing an op is better than saving its result: the op
+/// is element-wise, or only moves data.
 static bool isCheap(Operation *op) {
   if (op->hasTrait<Elementwise>())
     return true;
@@ -110,8 +111,8 @@ private:
   bool isInvariant(unsigned i) {
     return getYielded(i) == op.getRegionIterArgs()[i];
   }
-  /// The start indices of entry `at` of a stack, which an iteration reads or
-  /// writes.
+  /// The start indices of entry `at` of a stack, for reading or writing that
+  /// entry.
   SmallVector<Value> getPlace(Emitter emit, Value at, Value stack) {
     SmallVector<Value> starts(typeOf(stack).getRank());
     starts[0] = at;
@@ -125,19 +126,19 @@ private:
   int64_t count;
   Block &body;
 
-  /// Flags of carried values: `active` ones depend on a value whose gradient is
-  /// wanted; `carried` ones are active, and the loss depends on them, so that
-  /// they have gradients.
+  /// Flags of carried values. An `active` value depends on a value whose
+  /// gradient is wanted. A `carried` value is active, and the loss depends on
+  /// it, so it has a gradient.
   SmallVector<bool> active, carried;
   /// Values from outside that have gradients.
   SmallVector<Value> captured;
 
   /// The backward loop. Its block has, in this order: the counter of the
-  /// forward iteration, that iteration's ops, the values that it yields, and
-  /// the gradients.
+  /// forward iteration, the ops of that iteration, the values that the
+  /// iteration yields, and the gradients.
   ForOp backward;
   Value at;
-  /// Placeholders for the carried values of the iteration.
+  /// Placeholders for the values that are carried into the forward iteration.
   SmallVector<BlockArgument> entering;
   YieldOp yielded;
   SmallVector<Operation *> iteration;
@@ -251,7 +252,8 @@ LogicalResult LoopGradient::fillBackward() {
     results.push_back(inner.getGradient(value));
   YieldOp::create(inside, op.getLoc(), results);
   inner.finish();
-  // Nested loops of the iteration have been changed to save more values.
+  // Nested loops may have been changed to save more values, so collect the ops
+  // of the iteration again.
   iteration.clear();
   Operation *start = at.getDefiningOp();
   for (auto it = std::next(start->getIterator()); it != yielded->getIterator();

@@ -63,8 +63,8 @@ static Value combine(OpBuilder &builder, Location loc, ReductionKind kind,
   llvm_unreachable("covered switch");
 }
 
-/// After the step with distance `by`, each element combines the last 2 * by
-/// elements up to it. So the number of steps is the logarithm of the length.
+/// After the step with distance `by`, each element combines the 2 * by elements
+/// that end with it. So the number of steps is the logarithm of the length.
 SmallVector<Value> CumulativeOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   int64_t dim = getDim(), length = typeOf(getInput()).getDimSize(dim);
@@ -149,8 +149,8 @@ private:
     Value total = SliceOp::create(
         builder, loc, RankedTensorType::get(shape, result.getElementType()),
         own, starts, strides);
-    // Same as for a block, except that each device starts with the total that
-    // precedes its own block.
+    // The same as within a block, but each device starts with the total of the
+    // preceding block.
     Value before = receive(total, 1);
     for (int64_t by = 1; by < getSize(axes) - 1; by *= 2)
       before = combine(builder, loc, op.getKind(), receive(before, by), before);

@@ -81,7 +81,8 @@ Linearity DilateOp::getLinearity(unsigned, ReduceKind) {
   return Linearity::Joint;
 }
 
-/// `x` with `spacing - 1` elements of `fill` after each one along `dim`.
+/// `x`, with `spacing - 1` elements of `fill` inserted after each element along
+/// `dim`.
 static Value emitApart(Emitter &emit, OpBuilder &builder, Location loc, Value x,
                        Value fill, int64_t dim, int64_t spacing) {
   SmallVector<int64_t> shape(typeOf(x).getShape());
@@ -192,8 +193,8 @@ public:
   }
 
 private:
-  /// Sets rows outside of the input's range to fill where needed: next to that
-  /// range, on devices that have some of its rows, the gaps are fill already.
+  /// Sets rows outside of the input's range to fill, where needed. On devices
+  /// that have some rows of that range, the rows next to it are already fill.
   /// On other devices, the rows of the strip are undefined.
   Value fillOutside(Value value) {
     Piece piece = getPiece(op);

@@ -216,7 +216,7 @@ ShardingRule ReduceOp::getShardingRule() {
   RuleBuilder rule(1, 1);
   for (auto [dim, size] : llvm::enumerate(typeOf(getInput()).getShape())) {
     bool reduced = llvm::is_contained(getDims(), int64_t(dim));
-    // There is no reduction kind for partial products: the factor must be
+    // There is no reduction kind for partial products, so the factor must be
     // whole.
     FactorKind kind = reduced && getKind() == ReductionKind::Prod
                           ? FactorKind::Whole

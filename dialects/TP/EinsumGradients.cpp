@@ -14,7 +14,7 @@ using namespace tp;
 
 /// The gradient of `operand` of `c = einsum "terms,other->result"`: the einsum
 /// of g with the other operand, "result,other->terms". A letter that only
-/// `operand` has is summed away, so its gradient is repeated along it.
+/// `operand` has is summed over, so the gradient is repeated along it.
 static Value contract(Emitter emit, Value g, Value other, Value operand,
                       StringRef result, StringRef otherTerms, StringRef terms) {
   std::string kept;
@@ -26,8 +26,8 @@ static Value contract(Emitter emit, Value g, Value other, Value operand,
     dims.push_back(dim);
     shape.push_back(typeOf(operand).getDimSize(dim));
   }
-  // If the result has a wider type than the operands, so has the gradient: the
-  // product is computed in that type, and rounded once.
+  // If the result has a wider type than the operands, its gradient has that
+  // type, too: the product is computed in that type, and rounded once.
   other = emit.convert(other, typeOf(g).getElementType());
   Value product = emit.einsum((result + "," + otherTerms + "->" + kept).str(),
                               g, other, shape);
@@ -96,7 +96,7 @@ private:
   /// earlier elements times the product of the later ones. There is no
   /// division, so zeros are no problem.
   Value multiplyOthers() {
-    // Make the reduced dimensions one, the last.
+    // Merge the reduced dimensions into one, which comes last.
     SmallVector<int64_t> permutation, shape;
     for (int64_t dim : llvm::seq(typeOf(input).getRank()))
       if (!llvm::is_contained(op.getDims(), dim)) {

@@ -178,7 +178,7 @@ LogicalResult ConvertOp::addGradients(ReverseMode &reverse) {
 }
 
 LogicalResult BitcastOp::addGradients(ReverseMode &) {
-  // A bitcast is not a function of numbers: as in JAX, its gradient is 0.
+  // A bitcast is not a numeric function, so its gradient is 0, as in JAX.
   return success();
 }
 

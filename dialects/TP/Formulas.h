@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Short forms for formulas, which gradients and parameter updates consist of.
+// Short forms for the formulas of gradients and parameter updates.
 
 #ifndef TPOPT_DIALECTS_TP_FORMULAS_H
 #define TPOPT_DIALECTS_TP_FORMULAS_H
@@ -44,8 +44,8 @@ public:
   mlir::Value min(mlir::Value x, double number) {
     return binary<MinOp>(x, constant(number, x));
   }
-  /// Interpolates from `a` to `b` by `weight`, exactly `b` at 1, like
-  /// torch.lerp.
+  /// Interpolates from `a` to `b` by `weight`, like torch.lerp. The result is
+  /// exactly `b` if the weight is 1.
   mlir::Value lerp(mlir::Value a, mlir::Value b, double weight) {
     return weight < 0.5 ? add(a, scale(sub(b, a), weight))
                         : sub(b, scale(sub(b, a), 1 - weight));

@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of identities of the `spmd` dialect, which knows shardings but
-// not gradients. Requests for a value's sharding also apply to its gradient.
+// The gradients of identity ops of the `spmd` dialect. That dialect does not
+// depend on gradients. Requests for a value's sharding also apply to its
+// gradient.
 
 #include "dialects/TP/ReverseMode.h"
 

@@ -351,7 +351,7 @@ public:
 
   ArrayRef<unsigned> getCut() const { return cut; }
   ArrayRef<int64_t> getWindow() const { return window; }
-  /// The start of the part relative to the block's begin. It may be negative,
+  /// The start of the part relative to the start of the block. May be negative,
   /// or past the end of the block.
   Value getFirst(unsigned dim) const { return first[dim]; }
 
@@ -419,7 +419,7 @@ DynamicSliceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
       evaluator.dynamicSlice(operands[0], operands.drop_front(), getType())};
 }
 
-/// Takes the rows that the block has, and zeros for all others.
+/// Takes the rows that are in the block, and uses zeros for all others.
 FailureOr<SmallVector<Value>>
 DynamicSliceOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();
@@ -489,9 +489,9 @@ DynamicUpdateSliceOp::evaluate(Evaluator &evaluator,
       operands[0], operands[1], operands.drop_front(2), getType())};
 }
 
-/// Overwrites a window of the block with those rows of the update that fall
-/// into it, and with the window's own rows elsewhere: in place, and each device
-/// only changes its own rows.
+/// Overwrites a window of the block in place. Rows of the window that the
+/// update covers become rows of the update, and all others keep their values.
+/// Each device changes only its own rows.
 FailureOr<SmallVector<Value>>
 DynamicUpdateSliceOp::localize(spmd::Localizer &localizer,
                                ValueRange operands) {

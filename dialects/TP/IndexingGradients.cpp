@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of ops that address elements by indices. An op that reads a few
-// elements adds to these elements of its input's gradient, and leaves all
-// others: many reads of a large tensor cost no more than the elements that they
-// read.
+// The gradients of ops that address elements by indices. The gradient of an op
+// that reads a few elements is added to just these elements of its input's
+// gradient. So the cost of many reads of a large tensor is proportional to the
+// number of elements that they read.
 
 #include "dialects/TP/ReverseMode.h"
 

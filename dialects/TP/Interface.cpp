@@ -52,8 +52,8 @@ StringAttr tp::getOutputName(func::FuncOp function, unsigned index) {
   return StringAttr::get(function.getContext(), "result" + Twine(index));
 }
 
-/// Distinguishes names in the source text from those that exporters and passes
-/// give.
+/// Marks names from the source text, as opposed to names that exporters and
+/// passes set.
 static constexpr StringLiteral kTextName = "name in the text";
 
 StringAttr tp::getTextName(BlockArgument argument) {

@@ -25,8 +25,8 @@ struct Side {
   const TensorSharding &layout;
   unsigned begin = 0, end = 0;
 
-  /// The axes of the first dimension that is longer than 1, in order; nullopt
-  /// if other dimensions are sharded.
+  /// The axes of the first dimension of size above 1, in order; nullopt if
+  /// other dimensions are sharded.
   std::optional<AxisList> getAxes() const {
     std::optional<AxisList> axes;
     for (unsigned dim = begin; dim < end; ++dim) {

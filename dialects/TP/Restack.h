@@ -16,9 +16,9 @@
 namespace tp {
 
 /// Dimensions [inputBegin, inputEnd) and [resultBegin, resultEnd) of a reshape
-/// have the same elements. The first one that is longer than 1 is sharded along
-/// `axes` on both sides, and all others are whole. In row-major order, the
-/// elements are in blocks that differ between the two sides.
+/// have the same elements. The first of them with a size above 1 is sharded
+/// along `axes` on both sides, and all others are whole. In row-major order,
+/// the elements are in blocks that differ between the two sides.
 struct Restack {
   AxisList axes;
   unsigned inputBegin, inputEnd;
@@ -32,7 +32,8 @@ struct Restack {
   }
 };
 
-/// In the order of dimensions. All other dimensions of the reshape are local.
+/// In the order of dimensions. All other dimensions of the reshape need no
+/// communication.
 llvm::SmallVector<Restack, 1> getRestacks(llvm::ArrayRef<int64_t> input,
                                           const TensorSharding &inputLayout,
                                           llvm::ArrayRef<int64_t> result,

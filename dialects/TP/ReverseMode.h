@@ -28,15 +28,15 @@
 namespace tp {
 
 /// The gradients of the values of one block, while they are being built. A
-/// gradient is wanted for each value that depends on the values by which the
-/// loss is differentiated.
+/// gradient is wanted for each value that depends on a value with respect to
+/// which the loss is differentiated.
 class ReverseMode {
 public:
   /// Ops are built at the insertion point of `builder`.
   ReverseMode(mlir::OpBuilder &builder, mlir::Location loc)
       : builder(builder), loc(loc) {}
-  /// For a nested block that is built by `builder`: gradients are wanted for
-  /// the same outer values, and none is known yet.
+  /// A ReverseMode for a nested block that is built by `builder`. It wants the
+  /// gradients of the same outer values, and knows none of them yet.
   ReverseMode getInner(mlir::OpBuilder &builder) const {
     ReverseMode inner(builder, loc);
     inner.wanted = wanted;
@@ -93,7 +93,7 @@ private:
 };
 
 /// Builds, before the terminator of `function`, the gradients of the scalar
-/// `loss` by each of `wanted`, which are float tensors that are arguments of
+/// `loss` with respect to each of `wanted`: float tensors that are arguments of
 /// the function or computed in it. A value that the loss does not depend on
 /// gets zeros. Emits an error at an op that has no gradient.
 ///
@@ -102,12 +102,13 @@ mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 buildGradients(mlir::func::FuncOp function, mlir::Value loss,
                llvm::ArrayRef<mlir::Value> wanted);
 
-/// Adds `gradient`, that of argument number `argument`, to the results of
-/// `function`: as `NAME.grad`, with the role `gradient`.
+/// Adds `gradient`, the gradient of argument number `argument`, to the results
+/// of `function`, with the name `NAME.grad` and the role `gradient`.
 void addGradientResult(mlir::func::FuncOp function, unsigned argument,
                        mlir::Value gradient);
 
-/// Makes identities of the `spmd` dialect pass on gradients as they do values.
+/// Registers the gradients of identity ops of the `spmd` dialect, which pass on
+/// gradients in the same way as values.
 void registerIdentityGradients(mlir::MLIRContext *context);
 
 } // namespace tp

@@ -101,9 +101,9 @@ LogicalResult PadOp::addGradients(ReverseMode &reverse) {
   return success();
 }
 
-/// Adds the elements of windows to their original positions, for one position
-/// in the window after the other: for each of these, the windows form a slice
-/// of the input with a stride.
+/// Adds the elements of windows to their original positions. Handles one
+/// position in the window at a time: the elements of all windows at this
+/// position form a strided slice of the input.
 static Value fold(WindowOp op, ReverseMode &reverse) {
   Emitter emit = reverse.getEmitter();
   Value g = reverse.getGradient(op.getResult());
@@ -116,7 +116,7 @@ static Value fold(WindowOp op, ReverseMode &reverse) {
     padded[dim] = inside[dim] + std::max(shape[dim], end);
     starts.push_back(first + inside[dim]);
   }
-  // The positions in a window, by the result's dimensions for them.
+  // The position in a window, by the result's dimensions for window positions.
   SmallVector<int64_t> extents, place(op.getDims().size(), 0);
   for (unsigned i : llvm::seq<unsigned>(op.getDims().size()))
     extents.push_back(typeOf(g).getDimSize(op.getWindowDim(i) + 1));

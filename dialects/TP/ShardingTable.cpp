@@ -15,7 +15,7 @@ using namespace tp::spmd;
 /// The mesh that is named by the shardings of a function.
 static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
   llvm::SetVector<StringAttr> names;
-  llvm::DenseSet<Attribute> seen; // few are distinct, and a walk is slow
+  llvm::DenseSet<Attribute> seen; // few are distinct, but a walk is slow
   auto collect = [&](Attribute attribute) {
     if (attribute && seen.insert(attribute).second)
       attribute.walk(
@@ -36,7 +36,7 @@ static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
       collect(op->getAttrDictionary());
     }
   });
-  if (names.empty()) // the mesh of a local program may only be in its types
+  if (names.empty()) // a local program may have its mesh only in types
     collect(TypeAttr::get(function.getFunctionType()));
   if (names.size() > 1) {
     function->emitError()
@@ -129,7 +129,8 @@ std::string tp::getName(Value value) {
     return found;
   if (auto arg = dyn_cast<BlockArgument>(value))
     return "%arg" + std::to_string(arg.getArgNumber());
-  // The user does not know the printer's number, so use the op and its line.
+  // The user does not know the number that the printer gives the value, so use
+  // the op and its line.
   Operation *op = value.getDefiningOp();
   std::string text;
   llvm::raw_string_ostream os(text);

@@ -93,8 +93,8 @@ SmallVector<Value> TopKOp::decompose(OpBuilder &builder) {
 }
 
 namespace {
-/// For sharded rows: the number of devices that share a row, and the number of
-/// candidates from each of them.
+/// For sharded rows: the axes whose devices share a row, and the number of
+/// candidates from each device.
 struct Tournament {
   AxisList axes;
   int64_t devices, candidates;

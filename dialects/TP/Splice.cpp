@@ -92,7 +92,8 @@ ShardingRule SpliceOp::getShardingRule() {
       if (typeOf(input).getRank() == 0)
         continue;
       int64_t length = typeOf(input).getDimSize(i);
-      // A short operand is better replicated than split into tiny blocks.
+      // Replicating a short operand is better than splitting it into tiny
+      // blocks.
       bool isShort = own && inputs > 1 && length < size / 4;
       rule.addDim(t,
                   isShort ? rule.addFactor(length, FactorKind::Whole) : factor);
@@ -160,7 +161,7 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The exchanges of a splice.
+/// The communication that a splice needs.
 struct SplicePlan {
   /// By operand; nullopt for scalars.
   SmallVector<std::optional<Window>> windows;

@@ -20,7 +20,7 @@
 namespace tp {
 
 /// `size` elements of `input` from `start` on, `stride` apart; a negative
-/// stride reads backwards. A scalar is repeated, and its start is 0.
+/// stride reads backwards. A scalar input is repeated, and its start is 0.
 struct SplicePiece {
   mlir::Value input;
   int64_t start, size;
@@ -47,7 +47,8 @@ struct SplicePieces {
   int64_t dim = 0;
   llvm::SmallVector<SplicePiece, 3> pieces;
 
-  /// Adds a piece, unless it is empty.
+  /// Adds a piece, unless it is empty, and merges it with the last one if
+  /// possible.
   void add(SplicePiece piece);
   /// Returns true if the pieces are one whole input and nothing else.
   bool isIdentity() const {

@@ -17,8 +17,8 @@
 
 namespace tp {
 
-/// The limit on distances and launches; beyond it another way is simpler, even
-/// if it costs more.
+/// The limit on the number of distances and launches. Beyond it, another method
+/// is simpler, even if it costs more.
 inline constexpr size_t kMostDistances = 8;
 
 /// Rows of the block of value number `source` on the device `distance`

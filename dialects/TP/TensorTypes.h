@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The tensor types of a function, checked as passes need them.
+/// \file Checks of the tensor types of a function, on which passes rely.
 ///
 /// MLIR verifies a type without its module and its uses. So before passes run,
 /// nothing has compared a `#spmd.local` encoding with its mesh, or checked the
@@ -32,8 +32,8 @@ TensorTypes collectTensorTypes(mlir::FunctionOpInterface function);
 mlir::LogicalResult verifyTensorTypes(const TensorTypes &types,
                                       const Mesh &mesh);
 
-/// Checks that no type is local, since `function` is yet to be partitioned.
-/// Emits an error.
+/// Emits an error if a type is local: `function` must not have been partitioned
+/// yet.
 mlir::LogicalResult verifyNotLocal(mlir::FunctionOpInterface function);
 
 } // namespace tp

@@ -178,7 +178,7 @@ SmallVector<Value> RotaryOp::decompose(OpBuilder &builder) {
   int64_t last = shape.size() - 1;
   int64_t half = typeOf(getCos()).getShape().back();
 
-  // Angles for every feature pair of every head.
+  // Repeats the angles of each feature pair for every head.
   auto spread = [&](Value angles) {
     Value wide = emit.convert(emit.widen(angles), typeOf(x).getElementType());
     SmallVector<int64_t> dims{1, last}, target(shape);

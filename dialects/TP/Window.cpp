@@ -6,7 +6,8 @@
 // A device's windows reach across the borders of its block. So the block is
 // extended at both ends, one dimension after the other, and the windows are
 // views of the extended block. Each dimension also sends the rows fetched for
-// earlier dimensions, so that corners of images come by way of two neighbours.
+// earlier dimensions, so the corners of an image's block arrive through two
+// neighbours.
 
 #include "dialects/TP/Emitter.h"
 #include "dialects/TP/Strips.h"

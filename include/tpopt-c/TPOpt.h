@@ -3,9 +3,9 @@
 
 /** \file The compiler as a C library: text in, text out.
  *
- * A session owns everything that modules need and collects what the compiler
- * has to say. A module is a program in memory. Everything that tp-opt does is a
- * pipeline, in the text that stands between the parentheses of
+ * A session owns everything that modules need, and collects the compiler's
+ * messages. A module is a program in memory. Everything that tp-opt does is a
+ * pipeline, written like the text between the parentheses of
  * `--pass-pipeline='builtin.module(..)'`:
  *
  *     TPOptSession session = tpoptSessionCreate();
@@ -19,22 +19,22 @@
  *     tpoptSessionDestroy(session);
  *
  * **Errors.** Calls that can fail return a TPOptStatus, whose numbers are
- * tp-opt's exit codes. No call prints, aborts or throws, whatever it is given;
- * NULL for a session, a module, a text or a pipeline is TPOPT_INVALID, or an
- * empty string. Messages read as tp-opt's: `file:line:col: error: [TP0204]
- * what: why`.
+ * tp-opt's exit codes. No call prints, aborts or throws, whatever its
+ * arguments are. If a session, a module, a text or a pipeline is NULL, the call
+ * returns TPOPT_INVALID or an empty string. Messages have the same form as
+ * tp-opt's: `file:line:col: error: [TP0204] what: why`.
  *
- * **Memory.** Create and Parse give what the matching Destroy takes; Destroy
- * takes NULL, too. Modules die before their session. Strings belong to the
- * library and are valid until the next call with their session or one of its
- * modules.
+ * **Memory.** Objects from Create and Parse must be passed to the matching
+ * Destroy, which also accepts NULL. Modules must be destroyed before their
+ * session. Strings belong to the library and are valid until the next call with
+ * their session or one of its modules.
  *
- * **Threads.** Sessions are independent. A session and its modules are used by
- * one thread at a time.
+ * **Threads.** Sessions are independent. Only one thread at a time may use a
+ * session and its modules.
  *
- * **Versions.** Functions stay as they are within a major version; each says
- * since which version it is there. After the C API of MLIR and IREE's embedding
- * API.
+ * **Versions.** Functions do not change within a major version. Each comment
+ * names the version that introduced the function. Modelled on the C API of MLIR
+ * and IREE's embedding API.
  */
 
 #ifndef TPOPT_C_TPOPT_H
@@ -56,27 +56,27 @@ extern "C" {
 #define TPOPT_VERSION_MAJOR 0
 #define TPOPT_VERSION_MINOR 1
 
-/** What became of a call. Available since 0.1. */
+/** The outcome of a call. Available since 0.1. */
 typedef enum TPOptStatus {
   TPOPT_OK = 0,
   /** The program, the pipeline or an argument is wrong; messages say how. */
   TPOPT_INVALID = 1,
 } TPOptStatus;
 
-/** How much a message matters. Available since 0.1. */
+/** The severity of a message. Available since 0.1. */
 typedef enum TPOptSeverity {
   TPOPT_ERROR = 0,
   TPOPT_WARNING = 1,
   TPOPT_REMARK = 2,
-  /** Goes with the message before it. */
+  /** Belongs to the message before it. */
   TPOPT_NOTE = 3,
 } TPOptSeverity;
 
 typedef struct TPOptSessionImpl *TPOptSession;
 typedef struct TPOptModuleImpl *TPOptModule;
 
-/** Gets one message: `message` ends with a NUL and without a line break, and
- * is valid during the call. Available since 0.1. */
+/** Receives one message. `message` is NUL-terminated, has no line break at its
+ * end, and is valid during the call. Available since 0.1. */
 typedef void (*TPOptMessageCallback)(TPOptSeverity severity,
                                      const char *message, void *userData);
 
@@ -89,28 +89,28 @@ TPOPT_EXPORT TPOptSession tpoptSessionCreate(void);
 /** Available since 0.1. */
 TPOPT_EXPORT void tpoptSessionDestroy(TPOptSession session);
 
-/** Also hands each message to `callback` as it comes; NULL ends that.
+/** Also passes each message to `callback` when it is emitted; NULL stops this.
  * Available since 0.1. */
 TPOPT_EXPORT void tpoptSessionSetMessageCallback(TPOptSession session,
                                                  TPOptMessageCallback callback,
                                                  void *userData);
 
-/** The messages of the last call that parsed or ran a pipeline, one a line;
- * empty if there were none. Available since 0.1. */
+/** The messages of the last call that parsed a module or ran a pipeline, one
+ * per line; empty if there were none. Available since 0.1. */
 TPOPT_EXPORT const char *tpoptSessionGetMessages(TPOptSession session);
 
-/** Reads and verifies the `length` bytes of `text`, in our dialects or, as JAX
- * and PyTorch export it, in StableHLO with its shardings; `name` is the file
- * name in messages. On failure `*module` is NULL. Available since 0.1. */
+/** Parses and verifies the `length` bytes of `text`. The program is in our
+ * dialects, or in StableHLO with shardings, as JAX and PyTorch export it.
+ * `name` is the file name in messages. On failure, `*module` is NULL. Available
+ * since 0.1. */
 TPOPT_EXPORT TPOptStatus tpoptModuleParse(TPOptSession session,
                                           const char *text, size_t length,
                                           const char *name,
                                           TPOptModule *module);
 
 /** Runs passes on the module, such as `"tp-shard{mesh=model=4}"` or
- * `"canonicalize,cse"`. After passes have failed, the module is good for
- * tpoptModuleDestroy only: no other pipeline runs on it, and its text is empty.
- * Available since 0.1. */
+ * `"canonicalize,cse"`. If passes fail, the module can only be destroyed: no
+ * other pipeline runs on it, and its text is empty. Available since 0.1. */
 TPOPT_EXPORT TPOptStatus tpoptModuleRunPipeline(TPOptModule module,
                                                 const char *pipeline);
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Registers everything a tool needs.
+/// \file Registers everything that a tool needs.
 
 #ifndef TPOPT_INITALL_H
 #define TPOPT_INITALL_H
@@ -26,8 +26,8 @@
 
 namespace tp {
 
-/// The dialects of this project. The readers of other projects' text are not
-/// among them: a tool that has the real StableHLO registers both.
+/// The dialects of this project, without the readers of other projects'
+/// dialects: a tool may have the real StableHLO, and register it as well.
 inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
   registry.insert<TPDialect, spmd::SPMDDialect, step::StepDialect>();
 }

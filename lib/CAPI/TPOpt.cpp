@@ -25,7 +25,8 @@ using namespace mlir;
 static DialectRegistry getDialects() {
   DialectRegistry registry;
   tp::registerTPOptDialects(registry);
-  // The context is ours alone: nobody has the real dialects in it.
+  // Only this library uses the context, so it never contains the real StableHLO
+  // and Shardy dialects.
   tp::stablehlo::registerReaders(registry);
   tp::sdy::registerReader(registry);
   registry.insert<func::FuncDialect>();
@@ -33,7 +34,7 @@ static DialectRegistry getDialects() {
   return registry;
 }
 
-/// The pass registry is global to the process and not meant for threads.
+/// The pass registry is global to the process and not thread-safe.
 static void registerPassesOnce() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -64,14 +65,14 @@ static StringRef getWord(TPOptSeverity severity) {
 struct TPOptSessionImpl {
   MLIRContext context;
   std::string messages;
-  /// What tpoptModuleGetText() returned last.
+  /// The text that tpoptModuleGetText() returned last.
   std::string text;
   TPOptMessageCallback callback = nullptr;
   void *userData = nullptr;
 
   TPOptSessionImpl() : context(getDialects()) {
-    // Passes on several functions may speak at once; the engine calls handlers
-    // under a lock.
+    // Passes may emit diagnostics from several threads; the engine calls
+    // handlers under a lock.
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
       if (tp::repeatParserError(diagnostic, getDialects()))
         return success();
@@ -109,7 +110,7 @@ private:
 struct TPOptModuleImpl {
   TPOptSession session;
   OwningOpRef<ModuleOp> module;
-  bool failed = false; ///< A pipeline has left it half-changed.
+  bool failed = false; ///< A failed pipeline left the module half-changed.
 };
 
 unsigned tpoptGetVersion(void) {

@@ -237,8 +237,8 @@ FailureOr<std::string> ArtifactBuilder::build() {
                   code ? toView(code->getTarget().getName())
                        : tprt::kInterpreterTarget);
   std::string bytes = writer.finish();
-  // An artifact that the runtime would reject is a bug of the compiler, better
-  // detected here.
+  // If the runtime would reject the artifact, that is a bug of the compiler,
+  // which should be detected here.
   auto check = tprt::Artifact::fromBytes(bytes);
   if (!check.ok())
     return module.emitError()
@@ -252,7 +252,7 @@ FailureOr<std::string> ArtifactBuilder::build() {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Writes a program that the module may have kept into a section.
+/// Writes the program that the module keeps as `name`, if any, into a section.
 static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
                     StringRef name, tprt::SectionKind section) {
   auto programs = module->getAttrOfType<DictionaryAttr>(kProgramsAttr);

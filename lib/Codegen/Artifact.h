@@ -3,15 +3,15 @@
 
 /// \file Translates step programs to the bytes of a `.tpx` file.
 ///
-/// The programs of a module become the entries of one artifact. Inputs of equal
-/// name share one storage; equal row programs become one kernel, so the layers
-/// of a model share theirs. The bytes depend only on the module and the CPU's
-/// features.
+/// The programs of a module become the entries of one artifact. Inputs with the
+/// same name share one storage; equal row programs become one kernel, so the
+/// layers of a model share kernels. The bytes depend only on the module and the
+/// CPU's features.
 ///
 /// An artifact also carries the programs it was compiled from, as bytecode that
-/// the runtime never reads: the whole program, from before sharding, and the
-/// one of a device. They are kept in attributes of the module until the
-/// artifact is written.
+/// the runtime never reads: the whole program before sharding, and the program
+/// of one device. They are kept in attributes of the module until the artifact
+/// is written.
 
 #ifndef TPOPT_CODEGEN_ARTIFACT_H
 #define TPOPT_CODEGEN_ARTIFACT_H

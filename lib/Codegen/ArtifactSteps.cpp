@@ -127,7 +127,7 @@ static std::string getStepName(Operation *op) {
     name = named.getName().str();
     return WalkResult::interrupt();
   });
-  // Of several alternatives, tell which one is executed.
+  // Name alternatives by their kind as well, to tell which one is executed.
   StringRef kind = op->getName().stripDialect();
   if (isa<step::ChooseOp>(op->getParentOp()) && name != kind)
     name += (" (" + kind + ")").str();
@@ -170,7 +170,7 @@ LogicalResult ArtifactBuilder::addKernelCall(step::KernelOpInterface op) {
   return success();
 }
 
-/// Adds the kernels that reduce among ranks that are threads on one GPU.
+/// Adds the kernels for reductions among ranks that are threads sharing a GPU.
 LogicalResult ArtifactBuilder::addCombinations() {
   combinations = createCombinations(module);
   for (auto op : combinations->getOps<step::CombineOp>()) {
@@ -333,8 +333,8 @@ void ArtifactBuilder::addSort(step::SortOp op) {
   pushStep(op, tprt::StepKind::Sort, writer.add(row));
 }
 
-/// Adds the step, followed by the steps of its regions, whose numbers it
-/// records.
+/// Adds the step, followed by the steps of its regions, and records how many
+/// steps each region has.
 LogicalResult ArtifactBuilder::addControl(Operation *op, tprt::ControlRow row) {
   size_t place = steps.size();
   pushStep(op, tprt::StepKind::Control, 0);

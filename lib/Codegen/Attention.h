@@ -13,8 +13,8 @@
 /// block up to four warps. On Hopper, if there are many rows, four warps form a
 /// *warpgroup* with 64 rows, and a block has two warpgroups. f32 is multiplied
 /// by ordinary instructions, for its precision. When tokens are generated there
-/// are few rows, which give too few blocks to read the keys at the memory's
-/// speed; so the keys are divided among several blocks, the *parts*
+/// are few rows, and so too few blocks to read the keys at full memory
+/// bandwidth. Therefore the keys are divided among several blocks, the *parts*
 /// (Flash-Decoding, Dao et al. 2023):
 ///
 ///     getAttentionTiles({1024 rows of bf16, 64 features})  4 warps of 32 rows
@@ -23,11 +23,11 @@
 ///     getAttentionParts({8 rows, 8 heads, 4096 keys})      32 parts
 ///     getAttentionParts({8 rows, 512 heads, 8192 keys})    3 parts: 3.9 waves
 ///
-/// The keys that are visible when the kernel runs are divided into parts, so
-/// that one captured graph serves all positions of a cache. A row program
+/// Keys are divided when the kernel runs, according to how many are visible, so
+/// that one captured graph works for all positions of a cache. A row program
 /// combines the results of the parts.
 ///
-/// Units: sizes are elements, shared memory is bytes.
+/// Sizes are in elements, shared memory is in bytes.
 
 #ifndef TPOPT_CODEGEN_ATTENTION_H
 #define TPOPT_CODEGEN_ATTENTION_H

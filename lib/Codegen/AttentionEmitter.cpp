@@ -125,8 +125,8 @@ std::pair<Value, Value> AttentionEmitter::getWholeTiles() {
     keys = min(keys, add(firstPosition, 1));
   Value first = firstTile;
   if (window) {
-    // The key before the last row's window, if there is one, is in the tile
-    // before.
+    // The last key that the last row's window hides, if any, is in the tile
+    // before the first whole one.
     Value before = sub(lastPosition, number(*window));
     Value tile = add(div(max(before, number(0)), shape.tiles.keys), 1);
     tile = select(less(before, number(0)), number(0), tile);
@@ -158,8 +158,8 @@ Value AttentionEmitter::getTilePlace(const TileBuffer &buffer, Value tile) {
 }
 
 void AttentionEmitter::copyTile(const TileBuffer &buffer, Value tile) {
-  // Use a power of two of threads per row, so that each thread stays in one
-  // column.
+  // Use a power-of-two number of threads per row, so that each thread stays in
+  // one column.
   int64_t threads = shape.tiles.warps * kWarp;
   auto width = std::min(int64_t(llvm::PowerOf2Ceil(buffer.padded)), threads);
   int64_t rowsAtOnce = threads / width;

@@ -81,8 +81,9 @@ protected:
 
   /// The offset of a tile in shared memory, in bytes.
   mlir::Value getTilePlace(const TileBuffer &buffer, mlir::Value tile);
-  /// `scores`, in which the scores of hidden keys have been replaced by
-  /// `hideAll`, if the tile may have hidden keys. Most tiles have none.
+  /// Returns the result of `hideAll`, which replaces the scores of hidden keys,
+  /// if the tile may have hidden keys, and `scores` otherwise. Most tiles have
+  /// no hidden keys.
   llvm::SmallVector<mlir::Value>
   hideWhereNeeded(mlir::Value tile, mlir::ValueRange scores,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> hideAll);

@@ -7,9 +7,9 @@
 //
 // One of the two sides is *held*: a warp holds some of its entries, which are
 // query rows for the gradient of the query, and keys for the other gradients.
-// The other side is read in tiles, in which a lane has one entry. Each entry
-// has two vectors, `own` and `partner`: the query and the gradient of the
-// result, or the key and the value. For a pair of entries
+// The other side is read in tiles, with one entry per lane. Each entry has two
+// vectors, `own` and `partner`: the query and the gradient of the result, or
+// the key and the value. For a pair of entries
 //
 //     score = held own . tile own        weight = exp(score - log-sum-exp)
 //     slope = weight * (held partner . tile partner - delta)
@@ -42,7 +42,7 @@ namespace {
 /// One of the two vectors of each entry.
 struct Vectors {
   Value held, tile; ///< The arguments.
-  Value result;     ///< Null if this gradient is not taken.
+  Value result;     ///< Null if this gradient is not computed.
   int64_t pieces;   ///< Of 16 bytes.
   int64_t begin;    ///< Offset of the two tiles in shared memory.
 
@@ -231,7 +231,7 @@ Value AttentionGradient::getShared(const Vectors &vectors, Value tile,
   return at(shared, add(place, mul(entry, vectors.getPitch())));
 }
 
-/// Each thread copies pieces of one entry after the other. Entries that do not
+/// Each thread copies pieces of one entry after another. Entries that do not
 /// exist are filled with zeros.
 void AttentionGradient::copyTile(const Vectors &vectors, Value tile) {
   int64_t threads = warps * kWarp;
@@ -367,7 +367,7 @@ void AttentionGradient::accumulate(Value tile) {
       int64_t count = llvm::divideCeil(vectors->pieces, kWarp);
       SmallVector<Value> pieces;
       for (int64_t i = 0; i < count; ++i) {
-        // Lanes without a piece compute the last one.
+        // Lanes without a piece of their own compute the last one.
         Value mine =
             min(add(lane, i * kWarp), this->number(vectors->pieces - 1));
         pieces.push_back(loadPiece(locate(place, {{mine, kAccessBytes}})));

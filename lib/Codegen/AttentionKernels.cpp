@@ -20,8 +20,8 @@ static bool hasWgmma(OpBuilder &builder) {
          });
 }
 
-/// Allows denormal f32 to be flushed to 0, which does not show in 16-bit
-/// results: an exponential is then one instruction instead of four.
+/// Allows denormal f32 to be flushed to 0, which does not change 16-bit
+/// results, so that an exponential is one instruction instead of four.
 static void flushDenormals(gpu::GPUFuncOp function) {
   Builder builder(function.getContext());
   function->setAttr("passthrough",

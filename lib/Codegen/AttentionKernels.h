@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The kernels of attention, see lib/Codegen/Attention.h.
+// The kernels of attention; see lib/Codegen/Attention.h.
 
 #ifndef TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H
 #define TPOPT_LIB_CODEGEN_ATTENTIONKERNELS_H

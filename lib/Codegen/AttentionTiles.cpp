@@ -17,7 +17,7 @@ static constexpr int64_t kWarpgroupRows = 64;
 static constexpr int64_t kOtherMultiprocessors[] = {78, 108, 148};
 /// Registers and shared memory of each multiprocessor of a large GPU (H100).
 static constexpr int64_t kRegisters = 64 << 10, kSharedBytes = 228 << 10;
-/// The largest number of choices that are worth the time to try them.
+/// The largest number of choices that are worth timing.
 static constexpr size_t kMaxPartChoices = 3;
 /// Shared memory that a block uses implicitly.
 static constexpr int64_t kReservedBytes = 1 << 10;

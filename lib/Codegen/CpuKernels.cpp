@@ -12,13 +12,13 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Elements of one operation: one register of AVX-512, or several narrower
+/// Elements per vector operation: one register of AVX-512, or several narrower
 /// ones.
 static constexpr int64_t kWidth = 16;
 /// Chunks that a loop iteration processes: independent operations hide each
 /// other's latency.
 static constexpr int64_t kUnrolled = 4;
-/// The most chunks of a row that stays in registers.
+/// The most chunks of a row that is kept in registers.
 static constexpr int64_t kMaxResident = 8;
 
 namespace {

@@ -34,7 +34,7 @@ public:
 
   LogicalResult addKernel(const Kernel &kernel) override {
     kernels.push_back(kernel);
-    return success(); // all are compiled together
+    return success(); // write() compiles all kernels together
   }
 
   LogicalResult write(Location loc, tprt::ArtifactWriter &writer) override;

@@ -42,8 +42,9 @@ struct ItemKernel {
 };
 
 /// Creates the kernel `name` of `op` for the items of a grid of `extents`, in
-/// blocks of `threads`, and sets the insertion point to where a thread has an
-/// item. Emits an error at `op` if that is more than a GPU can launch.
+/// blocks of `threads`, and sets the insertion point to code that only threads
+/// with an item execute. Emits an error at `op` if the grid is larger than a
+/// GPU can launch.
 mlir::FailureOr<ItemKernel> createItemKernel(mlir::OpBuilder &builder,
                                              step::KernelOpInterface op,
                                              llvm::StringRef name,

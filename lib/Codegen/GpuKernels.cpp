@@ -15,7 +15,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Threads of a block that has several rows, or chunks of any rows.
+/// Threads of a block that processes several rows, or chunks regardless of
+/// rows.
 static constexpr int64_t kBlock = 128;
 /// The longest row that a single warp processes.
 static constexpr int64_t kMaxWarpColumns = 1024;
@@ -30,7 +31,8 @@ namespace {
 
 /// How the work of a row program is divided among threads.
 struct Mapping {
-  enum class Unit { Chunk, Warp, Block }; ///< A thread's item or row's owner.
+  /// A thread processes a chunk, or a warp or a block processes a row.
+  enum class Unit { Chunk, Warp, Block };
   Unit unit;
   int64_t width;   ///< Columns per chunk; divides the row.
   int64_t threads; ///< Threads that share an item.
@@ -41,8 +43,8 @@ struct Mapping {
 
 } // namespace
 
-/// The number of columns for which the widest access holds the widest elements,
-/// or fewer, so that it divides the row.
+/// The number of the widest elements that fit into the widest access, or less,
+/// so that it divides the row.
 static int64_t getWidth(step::RowsOp rows) {
   int64_t bytes = 2; // more columns would need too many registers
   for (Type type : rows.getOperandTypes()) {
@@ -108,7 +110,8 @@ public:
     builder.setInsertionPointToStart(&branch.getThenRegion().front());
     emit();
   }
-  /// A thread's local memory is as slow as global memory.
+  /// Threads recompute elements, since their local memory is as slow as global
+  /// memory.
   Value allocateRow(OpBuilder &, Type) override { return Value(); }
   int64_t getBufferAlignment() const override { return kAccessBytes; }
 
@@ -321,8 +324,8 @@ static void emitBlock(OpBuilder &builder, gpu::GPUFuncOp function,
   emitRow(builder, rows, analysis, context, std::move(walk), target);
 }
 
-/// Creates the kernel of `op`, with the insertion point before its return. With
-/// known launch sizes, numbers that are small can be divided as 32 bits.
+/// Creates the kernel of `op`, with the insertion point before its return. The
+/// launch size is set so that small numbers can be divided in 32 bits.
 static gpu::GPUFuncOp beginFunction(OpBuilder &builder,
                                     step::KernelOpInterface op, StringRef name,
                                     const KernelLaunch &launch) {
@@ -376,7 +379,8 @@ FailureOr<KernelLaunch> tp::codegen::emitTogetherForGpu(OpBuilder &builder,
   Value block = getBlock(builder, loc);
   int64_t first = 0;
   for (auto [rows, analysis, map] : llvm::zip_equal(parts, analyses, maps)) {
-    // For blocks before the first one, the unsigned difference is large.
+    // For blocks before the first one of this program, the unsigned difference
+    // is large.
     Value own = arith::SubIOp::create(builder, loc, block,
                                       getNumber(builder, loc, first));
     auto branch = scf::IfOp::create(

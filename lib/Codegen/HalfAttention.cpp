@@ -42,7 +42,7 @@ void HalfAttention::beginRows() {
       tile.rows[half] = add(add(warpRow, quad), m * kM + half * 8);
       tile.positions[half] = getPosition(tile.rows[half]);
     }
-    // Features are padded to whole depths of products, also for values.
+    // Features are padded to a multiple of a product's depth, also for values.
     tile.output.assign(llvm::alignTo(shape.valueFeatures / kN, kKPieces),
                        {zero, zero, zero, zero});
     tile.maximum = {lowest, lowest};

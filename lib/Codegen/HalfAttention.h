@@ -49,12 +49,12 @@ protected:
   llvm::SmallVector<mlir::Value> getState() override;
   void setState(mlir::ValueRange values) override;
 
-  /// Gives each warp its rows, with empty sums.
+  /// Gives each warp its rows, with zero sums.
   void beginRows();
   /// The scores of all rows, concatenated.
   llvm::SmallVector<mlir::Value> getScores();
   void setScores(mlir::ValueRange values);
-  /// The scores, in which those of hidden keys are minus infinity.
+  /// The scores, with minus infinity for hidden keys.
   llvm::SmallVector<mlir::Value> getHidden(mlir::Value tile);
   /// Replaces scores by weights, and adds these to the sums of the rows.
   void takeWeights(RowTile &tile);
@@ -68,7 +68,7 @@ protected:
   /// Converts two f32 to 16-bit floats, packed in one word.
   mlir::Value pack(mlir::Value low, mlir::Value high);
 
-  mlir::Value quad, pair; ///< A lane is number `pair / 2` of its quad.
+  mlir::Value quad, pair; ///< The lane is number `pair / 2` in its quad.
   std::vector<RowTile> rowTiles;
 };
 

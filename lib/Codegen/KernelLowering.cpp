@@ -44,7 +44,7 @@ public:
   Value fma(Value a, Value b, Value c) {
     return math::FmaOp::create(rewriter, loc, a, b, c);
   }
-  /// The polynomial with these coefficients, of which the first is the highest.
+  /// The polynomial with these coefficients, from the highest degree down.
   Value evaluate(Value x, ArrayRef<double> coefficients) {
     Type element = getElementTypeOrSelf(x.getType());
     Value sum = number(coefficients.front(), element);

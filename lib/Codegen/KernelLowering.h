@@ -18,13 +18,14 @@ struct MathSupport {
   bool hasLibrary = false;       ///< The C library, for all others.
 };
 
-/// Expands functions of f32 to polynomials, for vectors and scalars alike.
-/// Functions without a polynomial stay, and so do all of f64 except roots and
-/// rounding.
+/// Expands functions of f32 to polynomials, for both vectors and scalars.
+/// Functions without a polynomial do not change, and neither do functions of
+/// f64, except roots and rounding.
 ///
-/// The largest errors, in units of the last place: 2 of exp, or with `hasExp2`
-/// 1 + |x|; 2 of sin and cos for |x| < 2^30; those of MLIR's polynomials for
-/// others; with `hasQuickDivision`, 2 of quotients of vectors.
+/// The largest errors, in units of the last place, are 2 for exp, or 1 + |x|
+/// with `hasExp2`; 2 for sin and cos if |x| < 2^30; and 2 for quotients of
+/// vectors with `hasQuickDivision`. Other functions have the errors of MLIR's
+/// polynomials.
 mlir::LogicalResult expandMath(mlir::Operation *module,
                                const MathSupport &support);
 

@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Hashes only what is cheap to hash; the values that ops use are left to the
-/// comparison.
+/// Hashes only what is cheap to hash. Only the comparison looks at the values
+/// that ops use.
 static size_t hashKernel(Operation *op) {
   auto hashOp = [](Operation *op) -> size_t {
     return OperationEquivalence::computeHash(

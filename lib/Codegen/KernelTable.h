@@ -39,7 +39,7 @@ public:
   /// Adds the kernel of `op`, if it is new, and returns its number.
   unsigned add(step::KernelOpInterface op);
   /// Adds the steps of a module that are kernels on a GPU, in program order. A
-  /// step.together is one kernel.
+  /// `step.together` op is one kernel.
   void addForGpu(mlir::Operation *module);
   /// All kernels, each with the first step that uses it.
   llvm::ArrayRef<Kernel> getKernels() const { return kernels; }

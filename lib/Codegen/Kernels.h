@@ -16,15 +16,15 @@
 /// and the walk is repeated for each phase. Threads that share a row *combine*
 /// their partial reductions.
 ///
-/// Softmax of [512, 4096] on a CPU, where each thread has a row:
+/// Softmax of [512, 4096] on a CPU, where one thread processes a row:
 ///
 ///     for each row
 ///       for columns in steps of 64:  m = max(m, x)          vector<64xf32>
 ///       for columns in steps of 64:  e = exp(x - m); s += e; keep e
 ///       for columns in steps of 64:  y = e / s
 ///
-/// and on a GPU, where a block of 256 threads has a row, and each thread keeps
-/// 16 elements in registers:
+/// and on a GPU, where a block of 256 threads processes a row, and each thread
+/// keeps 16 elements in registers:
 ///
 ///     x0..x3 = load 16 bytes at 4 * (thread + 0, 256, 512, 768)
 ///     m = max(x0..x3), then over the warp by shuffles, then over the block
@@ -34,16 +34,15 @@
 /// Columns: on a CPU the columns left over at the end of a row form a chunk
 /// that reaches back into columns that have been processed, with a mask for its
 /// reductions and stores. On a GPU the width of a chunk divides the row, so
-/// that a thread has whole chunks; threads without a chunk compute another
-/// thread's and store nothing.
+/// that a thread has whole chunks; threads without a chunk compute the chunk of
+/// another thread and store nothing.
 ///
 /// Rows: short ones (128 columns on a CPU, 16384 on a GPU) stay in registers
 /// from phase to phase. For longer rows, values that are expensive to compute
 /// are kept in a buffer of one row on a CPU, and recomputed on a GPU.
 ///
-/// On a GPU, rows of up to 1024 columns have a warp each and longer ones a
-/// block; programs without reductions are divided into chunks without regard to
-/// rows.
+/// On a GPU, a warp processes a row of up to 1024 columns, and a block a longer
+/// one. Programs without reductions are divided into chunks regardless of rows.
 ///
 /// The order of a sum depends only on the row's length and the target, so the
 /// same sizes give the same bits.
@@ -98,8 +97,8 @@ mlir::OwningOpRef<mlir::ModuleOp> createCombinations(mlir::ModuleOp module);
 /// programs' inputs, in program order.
 mlir::OwningOpRef<mlir::ModuleOp> createRandoms(mlir::ModuleOp module);
 
-/// Attaches to the ops of the step dialect the interfaces of the kernels that
-/// they have.
+/// Attaches kernel interfaces to those ops of the step dialect that have
+/// kernels.
 void registerKernelModels(mlir::DialectRegistry &registry);
 
 } // namespace tp::codegen

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Merges of sorted runs on a GPU: in a tile, if runs are short and become one
-// run, or by bisection (`Sort.h`), where each thread has one element:
+// Merges sorted runs on a GPU: in a tile, if the runs are short and all become
+// one run, or else by bisection (`Sort.h`), where each thread has one element:
 //
 //     rank = its position in its run
 //     for each other run that is merged with it
@@ -174,7 +174,8 @@ FailureOr<KernelLaunch> MergeEmitter::mergeTiles(StringRef name) {
 // By bisection
 //===----------------------------------------------------------------------===//
 
-/// Tries powers of two from the largest down, the same for all threads.
+/// A binary search by powers of two, from the largest down. All threads take
+/// the same number of steps.
 Value MergeEmitter::countBefore(Value key, Value begin, Value size,
                                 Value countsEqual) {
   int64_t steps = llvm::Log2_64(run) + 1;

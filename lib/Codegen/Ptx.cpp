@@ -46,8 +46,8 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const GpuChip &chip) {
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)
     return nullptr;
-  // Emit PTX of CUDA 12, whose driver the libraries used at run time need
-  // anyway. Later chips select a later version themselves.
+  // Emit PTX of CUDA 12: the libraries used at run time need its driver anyway.
+  // Later chips select a later version themselves.
   StringRef features = chip.version < 100 ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, chip.name, features, llvm::TargetOptions(), std::nullopt,
@@ -170,7 +170,7 @@ struct LoweredKernels {
   std::vector<KernelLaunch> launches;
 };
 
-/// Emits the kernels in their form for a chip, and lowers them.
+/// Emits the kernels in the form for this chip, and lowers them.
 static FailureOr<LoweredKernels> lowerKernels(ArrayRef<Kernel> kernels,
                                               StringRef chip) {
   step::KernelOpInterface first = kernels.front().op;

@@ -5,8 +5,8 @@
 /// for the GPU it finds.
 ///
 /// The code generator is LLVM's, in this process: it needs neither a GPU nor a
-/// CUDA toolkit. Functions that the hardware lacks are polynomials, as on the
-/// CPU, so there is no libdevice either. For rms_norm of [512, 4096]:
+/// CUDA toolkit. Functions that the hardware lacks become polynomials, as on
+/// the CPU, so libdevice is not needed either. For rms_norm of [512, 4096]:
 ///
 ///     FailureOr<GpuChip> chip = getGpuChip(rows, "sm_90");
 ///     FailureOr<std::vector<PtxModule>> ptx =

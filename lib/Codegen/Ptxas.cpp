@@ -30,7 +30,7 @@ static bool isProgram(StringRef path) {
   return llvm::sys::fs::can_execute(path);
 }
 
-/// Searches the wheel of a Python whose programs are in `folder`.
+/// Searches the wheels of the Python whose executables are in `folder`.
 static std::string findInWheel(StringRef folder) {
   SmallString<128> libraries(folder);
   llvm::sys::path::append(libraries, "..", "lib");
@@ -39,7 +39,7 @@ static std::string findInWheel(StringRef folder) {
        it != end && !error; it.increment(error)) {
     if (!llvm::sys::path::filename(it->path()).starts_with("python3"))
       continue;
-    // From CUDA 13 and 12.
+    // The packages of CUDA 13 and CUDA 12.
     for (StringRef package : {"cu13", "cuda_nvcc"}) {
       SmallString<128> path(it->path());
       llvm::sys::path::append(path, "site-packages", "nvidia", package);

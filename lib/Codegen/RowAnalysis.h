@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Target-independent analysis of the values of a row program: which have one
-// element per row and which one per column, and in which phase each is known.
+// Target-independent analysis of the values of a row program: which values have
+// one element per row, which have one per column, and in which phase each is
+// known.
 
 #ifndef TPOPT_LIB_CODEGEN_ROWANALYSIS_H
 #define TPOPT_LIB_CODEGEN_ROWANALYSIS_H

@@ -501,7 +501,7 @@ void RowEmitter::store(step::StoreOp op, Chunk *chunk, unsigned phase) {
 Value tp::codegen::combineValues(OpBuilder &builder, Location loc,
                                  step::Reduction kind, Value a, Value b) {
   bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
-  // The sign of a maximum that is zero does not matter, but NaN does.
+  // The sign of zero does not matter in a maximum, but NaN does.
   auto anyZero = arith::FastMathFlags::nsz;
   switch (kind) {
   case step::Reduction::Sum:

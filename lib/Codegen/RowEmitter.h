@@ -19,9 +19,10 @@ struct Chunk {
   int64_t width = 1;
   /// A divisor of `first`.
   int64_t alignment = 1;
-  /// The columns that belong to this chunk: an i1 for all of them, or one per
-  /// lane; null means all. The other columns exist, so they are computed, but
-  /// this chunk neither reduces nor stores them, since another chunk does.
+  /// The columns that belong to this chunk: one i1 for the whole chunk, or one
+  /// per lane; null means all columns. The other columns exist, so they are
+  /// computed, but this chunk neither reduces nor stores them, since another
+  /// chunk does.
   mlir::Value own;
   /// The values that have been computed for this chunk.
   llvm::DenseMap<mlir::Value, mlir::Value> vectors;
@@ -62,8 +63,8 @@ struct RowContext {
   llvm::DenseMap<mlir::Attribute, mlir::Value> scalars; ///< See getScalars.
   mlir::Value row;                                      ///< i64
 
-  /// If this is the context of a step.together: the context of one of its row
-  /// programs.
+  /// If this is the context of a `step.together` op: the context of one of its
+  /// row programs.
   RowContext getPart(step::RowsOp rows) const {
     RowContext part;
     part.scalars = scalars;

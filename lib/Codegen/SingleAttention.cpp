@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Attention in f32, whose products tensor cores would round.
+// Attention in f32, without tensor cores, which would round its operands.
 //
 // For the scores, a lane has one key of the tile and all rows of its warp; for
 // the result, it has pieces of four features. Weights are passed between lanes
@@ -158,7 +158,8 @@ int64_t SingleAttention::emit() {
   lane = rem(thread, kWarp);
   warp = div(thread, kWarp);
   setBuffers(/*multiple=*/1);
-  // Lanes without a piece compute the last one, but do not store it.
+  // Lanes without a piece of their own compute the last one, but do not store
+  // it.
   int64_t lanePieces = llvm::divideCeil(valueTiles.pieces, kWarp);
   for (int64_t i = 0; i < lanePieces; ++i)
     pieces.push_back(min(add(lane, i * kWarp), number(valueTiles.pieces - 1)));

@@ -44,9 +44,9 @@ struct Layout {
     column = strides.strides[step::kNumBatchDims + 1];
     offset = strides.offset;
   }
-  /// The number of elements, a power of two, that are contiguous and aligned at
-  /// every multiple of that number along one dimension, given the stride of the
-  /// other one.
+  /// The number of elements, a power of two, that one access can load: at every
+  /// multiple of that number along one dimension, they are contiguous and
+  /// aligned. `otherStride` is the stride of the other dimension.
   int64_t getWidth(int64_t size, int64_t otherStride) const {
     uint64_t bits = uint64_t(kAccessBytes / bytes) | uint64_t(size) |
                     uint64_t(otherStride) | uint64_t(offset);

@@ -8,8 +8,8 @@
 ///
 ///     getSortForm(32, 8, 32)              // Count
 ///     getSortForm(256, 8, 32)             // Tile
-///     getSortPlan(1, 131072, 50, 32)      // 32 parts of 4096, then their best
-///     getSortPlan(1, 131072, 131072, 32)  // 32 parts of 4096, merged by fours
+///     getSortPlan(1, 131072, 50, 32)      // 32 parts of 4096, then first 50
+///     getSortPlan(1, 131072, 131072, 32)  // 32 parts of 4096, merged in fours
 ///
 /// *Count*, for short rows: the rank of an element is the number of elements
 /// that come before it. That takes n^2 comparisons, by n threads that need not
@@ -28,14 +28,14 @@
 /// *Parts*, for longer rows of which little is kept, such as a sampler's top_k
 /// of a vocabulary: a row is divided into parts, so that there are enough
 /// blocks to fill a GPU. Each block goes through its part tile by tile and
-/// leaves the first k; another block then keeps the first k of all these. Each
-/// element is read once, and n / k times as many are read as are written in
-/// between.
+/// writes the first k elements; another block then keeps the first k of all
+/// these. So each element of the row is read once, and in between only k
+/// elements per part are written.
 ///
 /// *Merge*, for longer rows of which much is kept: tiles are sorted, and then
-/// merged by fours. The rank of an element in the merged run is the sum of its
-/// ranks in the four runs, which its thread finds by bisection: 3 log n probes
-/// per merge, and log4 of the number of tiles merges.
+/// merged four at a time. The rank of an element in the merged run is the sum
+/// of its ranks in the four runs, which its thread finds by bisection. A merge
+/// takes 3 log n probes per element, and t tiles take log4 t merges.
 ///
 /// Sizes are numbers of elements, and widths are bits.
 
@@ -54,8 +54,9 @@ struct SortTile {
   int64_t words; ///< A power of two; at least 64.
 
   int64_t getGroups() const { return words / kSortGroup; }
-  /// The bits of a slot above those that locate its word within 128 bytes,
-  /// which span all banks once; as many bits as number the words of a group.
+  /// The bits of a slot just above those that locate its word within 128 bytes,
+  /// which span all banks once. There are three, enough to number the words of
+  /// a group.
   int64_t getPermutedBits() const { return (kSortGroup - 1) * 128 * 8 / width; }
   /// Threads of the tile's block: one per group, rounded up to whole warps.
   int64_t getThreads() const;
@@ -70,9 +71,9 @@ SortTile getSortTile(int64_t columns, int64_t width);
 int64_t getSortRun(const SortTile &tile, int64_t kept);
 
 /// The position of a slot's word in the tile's memory. Words that lanes access
-/// together, each from its own group, are in different banks, whichever three
-/// bits of the slot number the words of a group. The function is linear: it
-/// maps the exclusive or of slots to the exclusive or of positions.
+/// together, each from its own group, are in different banks, no matter which
+/// three bits of the slot select the word of a group. The function is linear:
+/// it maps the exclusive or of slots to the exclusive or of positions.
 int64_t permuteSlot(const SortTile &tile, int64_t slot);
 
 enum class SortForm {
@@ -95,13 +96,13 @@ struct SortPlan {
 SortPlan getSortPlan(int64_t rows, int64_t columns, int64_t kept,
                      int64_t width);
 
-/// The tile in which runs of a row are merged; each run has room for a power of
-/// two.
+/// The tile in which runs of a row are merged. The room for each run is a power
+/// of two.
 SortTile getMergeTile(int64_t columns, int64_t run, int64_t width);
 
 /// Returns true if runs are merged in a tile, two by two, rather than by
-/// bisection. That is the case if they are short and all become one run, of
-/// which no more is kept than one of them holds.
+/// bisection. That is the case if the runs are short, all of them become one
+/// run, and no more elements are kept than one of them holds.
 bool mergesInTile(int64_t columns, int64_t run, int64_t ways, int64_t kept,
                   int64_t width);
 

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sorts of rows, or of parts of rows, on a GPU: by counting or in tiles
-// (`Sort.h`). When counting, each thread ranks one element. At each step all
-// threads of a warp compare theirs with the same element, so that the load is a
-// single broadcast access.
+// Sorts rows, or parts of rows, on a GPU: by counting or in tiles (`Sort.h`).
+// When counting, each thread ranks one element. At each step all threads of a
+// warp compare their elements with the same other element, so that its load is
+// a single broadcast access.
 
 #include "IndexedKernels.h"
 #include "SortKeys.h"

@@ -30,9 +30,9 @@ Value SortKeys::resize(Value value, unsigned width) {
   return value;
 }
 
-/// The bits of numbers without a sign bit are in order. The bits of others are
-/// subtracted from those of -0.0, so that they are less, and 0 for -0.0 itself.
-/// NaN, of either sign, comes after all numbers.
+/// If the sign bit is clear, the bits are already in order. Otherwise they are
+/// subtracted from those of -0.0, so that the result is negative, or 0 for
+/// -0.0. NaN, of either sign, comes after all numbers.
 Value SortKeys::order(Value bits, FloatType type) {
   unsigned width = getWidth();
   Value negated = arith::SubIOp::create(

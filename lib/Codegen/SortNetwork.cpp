@@ -191,14 +191,15 @@ void SortNetwork::merge(int64_t phase, int64_t slots, bool halves) {
   if (size < slots)
     isDown = arith::TruncIOp::create(builder, loc, builder.getI1Type(),
                                      shift(thread, phase - kStages));
-  // The first round has the stages that are left over.
+  // If the number of stages is not a multiple of three, the first round has
+  // fewer.
   int64_t stages = (phase - 1) % kStages + 1;
   for (int64_t left = phase; left > 0; left -= stages, stages = kStages) {
     int64_t stride = int64_t(1) << std::max(left - kStages, int64_t(0));
     Value first = getFirst(thread, stride), permuted = permute(first);
     Words words;
     if (halves && left == phase) {
-      // Runs are twice as far apart as they will be after this round.
+      // Runs are twice as far apart as they will be after the reduction.
       Value from = permute(arith::AddIOp::create(builder, loc, first,
                                                  mask(first, slots - size)));
       words = emitForGroups(groups, [&] {

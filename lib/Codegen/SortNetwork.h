@@ -9,11 +9,12 @@
 // quarter, and so on. A thread has groups of eight words, whose slots differ in
 // three bits, and executes three such stages (or fewer, if their number is not
 // a multiple of three) in one pass through shared memory. Such a pass, with the
-// barrier after it, is a *round*. To reduce two runs to one, the lesser of each
-// word of one run and the word at the same position of the next is kept: these
-// are the first words of both runs, and they are bitonic again.
+// barrier after it, is a *round*. To reduce two runs to one, words at the same
+// position of both are compared, and the lesser is kept: these are the first
+// words of both runs, and they are bitonic again.
 //
-// As fewer words are left, fewer threads have a group, but all of them wait.
+// As fewer words are left, fewer threads have a group, but all threads wait at
+// each barrier.
 
 #ifndef TPOPT_LIB_CODEGEN_SORTNETWORK_H
 #define TPOPT_LIB_CODEGEN_SORTNETWORK_H

@@ -14,9 +14,9 @@ using namespace tp::codegen;
 
 /// Less than the 48 KiB that a block may use by default.
 static constexpr int64_t kTileBytes = 32 << 10;
-/// The fewest runs of kept elements that the largest tile must hold for it to
-/// go through a longer row. Then a tile consists mostly of new elements, and
-/// the elements that parts leave are a fraction of the row.
+/// A row that is longer than the largest tile is processed tile by tile only if
+/// the tile has room for this many runs of kept elements. Then most elements of
+/// a tile are new ones, and parts leave only a fraction of the row.
 static constexpr int64_t kMinRuns = 8;
 /// The number of blocks that keeps a large GPU busy: two for each of 132
 /// multiprocessors.
@@ -24,8 +24,8 @@ static constexpr int64_t kBusyBlocks = 264;
 /// Runs merged at a time: with two there would be more launches, with eight
 /// more probes.
 static constexpr int64_t kWays = 4;
-/// The number of a warp's instructions to compare one element with those of all
-/// its threads, and for a round of the network. The work before and after the
+/// The instructions of a warp for comparing one element with the elements of
+/// its threads, and for one round of the network. The work before and after the
 /// rounds counts as two rounds.
 static constexpr int64_t kCountInstructions = 12, kRoundInstructions = 110,
                          kOtherRounds = 2;

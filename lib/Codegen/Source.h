@@ -19,8 +19,8 @@ mlir::LogicalResult addSources(tprt::ArtifactWriter &writer,
                                mlir::Operation *op, step::InputAttr input,
                                tprt::InputRow &row);
 
-/// Sets in `row` which part of a tensor `output` is, if it is one; its program
-/// must have been verified. Emits errors like addSources.
+/// If `output` is a part of a tensor, sets in `row` which part it is. The
+/// program must have been verified. Emits errors like addSources.
 mlir::LogicalResult addPart(tprt::ArtifactWriter &writer, mlir::Operation *op,
                             step::OutputAttr output, tprt::OutputRow &row);
 

@@ -3,7 +3,7 @@
 
 // Attention in 16-bit floats by warps, on the tensor cores of all chips.
 //
-// The unit is mma.m16n8k16: a warp multiplies 16 x 16 by 16 x 8, with the
+// The instruction is mma.m16n8k16: a warp multiplies 16 x 16 by 16 x 8, with
 // operands in the registers of its lanes. Queries stay in registers; fragments
 // of keys and values are loaded from shared memory, four 8 x 8 matrices at a
 // time.

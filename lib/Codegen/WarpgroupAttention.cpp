@@ -3,11 +3,11 @@
 
 // Attention in 16-bit floats by warpgroups, on Hopper's tensor cores.
 //
-// The form is FlashAttention-3's (Shah et al. 2024), with copies by all
+// The algorithm is FlashAttention-3 (Shah et al. 2024), with copies by all
 // threads. A warpgroup has 64 rows, and the tensor core reads queries, keys and
-// values from shared memory, where they are stored in the panels of Wgmma.h. It
-// can multiply the weights of a tile with their values while the warps turn the
-// next tile's scores into weights:
+// values from shared memory, where they are stored in the panels of Wgmma.h.
+// The tensor core can multiply the weights of a tile by its values while the
+// warps turn the next tile's scores into weights:
 //
 //     scores of tile 0, weights of tile 0
 //     for tile 1 ..:
@@ -58,10 +58,10 @@ private:
   /// Emits the loop over the tiles, of which there must be at least one.
   void emitTiles();
   /// Begins to copy the operands of the products after the next tile's barrier:
-  /// this tile's values, and the keys of the next tile.
+  /// this tile's values and the next tile's keys.
   void copyNext(Value tile);
   /// Emits a loop over tiles after the first one; `hides` is true if some of
-  /// them hide keys.
+  /// them have hidden keys.
   void goThrough(Value begin, Value end, bool hides);
   SmallVector<Value> getLoopState();
   void setLoopState(ValueRange values);
@@ -71,8 +71,9 @@ private:
   struct Piece {
     Value source, bytes;
   };
-  /// Begins to copy rows to panels at an offset in shared memory: the thread's
-  /// first row, which is `row`, and those that are `rows` further on.
+  /// Begins to copy rows to panels at an offset in shared memory. `getPiece`
+  /// returns the source of the row that is `rows` after `row`, the thread's
+  /// first row.
   void copyRows(const Panels &panels, Value place,
                 llvm::function_ref<Piece(Value row, int64_t rows)> getPiece);
   void copyQuery();
@@ -232,8 +233,8 @@ void WarpgroupAttention::awaitScores(int64_t pending) {
   rows.scores = toSums(wgmma.wait(pending, flatten(rows.scores)));
 }
 
-/// Scores, which are weights by then, also pass through the wait: packing them
-/// overwrites the registers that the product reads.
+/// The scores have become weights by then. They also pass through the wait,
+/// since packing them overwrites the registers that the product reads.
 void WarpgroupAttention::awaitOutput() {
   RowTile &rows = rowTiles.front();
   SmallVector<Value> values = flatten(rows.output);

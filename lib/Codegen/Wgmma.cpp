@@ -18,7 +18,7 @@ using namespace tp::codegen;
 
 // Addresses and distances are numbers of 14 bits that count pieces of 16 bytes.
 // The address begins at bit 0, the distance of panels at bit 16, that of atoms
-// at bit 32, and the swizzle at bit 62, where 1 stands for 128 bytes.
+// at bit 32, and the swizzle at bit 62, where 1 means 128 bytes.
 static constexpr int64_t kAddressMask = 0x3ffff, kPieceBits = 4;
 
 Value Wgmma::getDescriptor(Value address, int64_t panelBytes) {

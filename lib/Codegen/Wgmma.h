@@ -4,7 +4,7 @@
 // Matrix products of a warpgroup on Hopper: wgmma.mma_async.
 //
 // Four warps together multiply 64 x 16 by 16 x N, and continue while the tensor
-// core computes. It reads right operands from shared memory, and left ones from
+// core computes. Right operands are read from shared memory, and left ones from
 // shared memory or from registers. Sums are in registers, with the layout of
 // mma.m16n8k16 and 16 rows per warp. Products in progress become a *group* when
 // they are committed. The registers of a group's operands must not be used
@@ -15,8 +15,8 @@
 //     sums = multiply(a, b, sums) .. commit
 //     sums = wait(0, sums)
 //
-// Registers are both operands and results of fences and waits, so that no code
-// that computes with them is moved across.
+// Registers are both operands and results of fences and waits, so that code
+// that uses the registers is not moved across a fence or a wait.
 //
 // Operands in shared memory are in *panels* of 64 elements of 16 bits: rows of
 // 128 bytes, eight to an atom of 1024 bytes. Piece c of row r is stored at

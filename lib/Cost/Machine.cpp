@@ -15,15 +15,16 @@
 using namespace tp;
 using namespace tp::cost;
 
-/// The built-in machines. Rates of products are 0.8 of NVIDIA's data sheets and
-/// those of memory 0.9, which is what library kernels reach (an H200 measured
-/// 788e12 for 8192^3 in bf16 on random data and 4.3e12 for copies). 32-bit
-/// products keep all bits: no TF32. Links are what NCCL's rings reach of the
-/// 450 GB/s of NVLink 4, and the start of a small all-reduce over 8 devices.
+/// The built-in machines. Rates of products are 0.8 times those of NVIDIA's
+/// data sheets, and memory bandwidths 0.9 times, which is what library kernels
+/// reach (we measured 788e12 for 8192^3 in bf16 on random data, and 4.3e12 for
+/// copies, on an H200). 32-bit products keep all bits: no TF32. Links have the
+/// bandwidth that NCCL's rings reach of the 450 GB/s of NVLink 4, and the
+/// latency of a small all-reduce over 8 devices.
 ///
 /// `cpu` is one core of a Zen 5 with AVX-512 as used by oneDNN; ranks are
-/// threads that exchange through shared memory. Its capacity depends on the
-/// host.
+/// threads that exchange data through shared memory. Its memory capacity
+/// depends on the host.
 static const Machine &getBuiltIn(unsigned index) {
   static const Machine machines[] = {
       {"h100", 790e12, 3.0e12, 80e9, {10e-6, 1 / 370e9}, 1580e12, 53e12, 53e12},

@@ -5,12 +5,12 @@
 ///
 /// # Two units
 ///
-/// With links on the mesh, all costs are in seconds. Without, they are bytes
-/// sent per device, and plans are compared by bytes alone. Then compute must be
-/// weighed in bytes as well: a contraction costs one byte for every 64
-/// operations, so that a product is not repeated on every device to save a few
-/// bytes, nor a small one sharded at the price of sending its result. All other
-/// work only breaks ties: it never justifies a launch.
+/// With links on the mesh, all costs are in seconds. Without links, they are
+/// bytes sent per device, and compute is converted to bytes as well: a
+/// contraction costs one byte for every 64 operations. So a product is not
+/// repeated on every device to save a few bytes, nor is a small product sharded
+/// at the price of sending its result. All other work only breaks ties: it
+/// never justifies a launch.
 ///
 /// # Time
 ///
@@ -23,25 +23,25 @@
 /// its rings in lockstep. The reshard planner minimises the same time.
 ///
 /// For example, an all-reduce of 8 MiB over 4 devices of an h200 sends 2 * 3/4
-/// * 8 MiB = 12.6 MB, which at 370 GB/s is 34 us, and 10 us to start.
+/// * 8 MiB = 12.6 MB. That takes 10 us to start and 34 us at 370 GB/s.
 ///
 /// # Machine files
 ///
 ///     {"name": "a100", "flops": 250e12, "memory_bandwidth": 1.8e12,
 ///      "memory_bytes": 80e9, "link": {"us": 10.0, "gbps": 230.0}}
 ///
-/// `flops` counts operations per second of a 16-bit product, a multiply-add as
-/// two. `flops_8`, `flops_32` and `flops_64` are those of other widths. By
-/// default, 8 bits are as fast as 16, and each doubling of the width halves the
-/// rate. All are rates that library kernels reach, rather than those of a data
-/// sheet. Unknown keys are errors.
+/// `flops` is the number of operations per second in 16-bit products; a
+/// multiply-add counts as two. `flops_8`, `flops_32` and `flops_64` are the
+/// rates for other widths. By default, 8 bits are as fast as 16, and each
+/// doubling of the width beyond 16 halves the rate. All are rates that library
+/// kernels reach, rather than those of a data sheet. Unknown keys are errors.
 ///
 ///     "host": {"devices": 8, "link": {"us": 20.0, "gbps": 45.0}}
 ///
 /// says that devices 8h .. 8h + 7 share host h, and gives the link between
 /// hosts. An axis along which any device communicates with another host has
-/// that link; all other axes have the machine's. The mesh determines where
-/// devices are.
+/// that link; all other axes have the machine's link. The mesh determines the
+/// device at each position.
 
 #ifndef TPOPT_COST_MACHINE_H
 #define TPOPT_COST_MACHINE_H
@@ -87,7 +87,8 @@ llvm::Expected<Machine> readMachineFile(llvm::StringRef path);
 /// there is a machine.
 Mesh withMachineLinks(Mesh mesh, const std::optional<Machine> &machine);
 
-/// The link for a collective along `axes`: the worst of each number.
+/// The link for a collective along `axes`: the largest alpha and the largest
+/// beta of any axis.
 Link getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
 /// The time in seconds of a launch along `axes` in which a device sends

@@ -49,8 +49,8 @@ int64_t tp::cost::getBufferElements(const TensorSharding &sharding,
 
 int64_t tp::cost::getPaddingElements(const TensorSharding &sharding,
                                      llvm::ArrayRef<int64_t> shape) {
-  // Later blocks along a dimension are never larger, and each dimension has its
-  // own axes, so the device that is last in all dimensions holds least.
+  // Later blocks along a dimension are never larger, and no axis shards two
+  // dimensions, so the device that is last in all dimensions holds the least.
   int64_t held = 1;
   for (auto [dim, size] : llvm::zip_equal(sharding.dims, shape)) {
     int64_t devices = getSize(dim.axes);

@@ -13,14 +13,15 @@
 ///            2: c = g(b)        b c
 ///            3: return c          c
 ///
-/// The peak is an upper bound: values that fusing elementwise ops keeps in
-/// registers are counted as if they were stored. Windows are counted as their
-/// input, with the fill around it; a contraction that copies them does so in
-/// blocks that fit the caches (`Target::getCacheBytes`), which are not counted.
+/// The peak is an upper bound: values that stay in registers when elementwise
+/// ops are fused are counted as if they were stored. Windows are counted as
+/// their input, with the fill around it; a contraction that copies them does so
+/// in blocks that fit the caches (`Target::getCacheBytes`), which are not
+/// counted.
 ///
-/// **Padding** is the unused part of the buffer on the device that holds least
-/// of a tensor: 10 rows on 4 devices are 3, 3, 3, 1 in buffers of 3, and so the
-/// padding is two rows.
+/// **Padding** is the unused part of the buffer on the device that holds the
+/// least of a tensor: 10 rows on 4 devices are 3, 3, 3, 1 in buffers of 3, so
+/// the padding is two rows.
 
 #ifndef TPOPT_COST_MEMORY_H
 #define TPOPT_COST_MEMORY_H
@@ -37,7 +38,8 @@ struct Lifetime {
   unsigned end = 0;    ///< The last point, at least `begin`.
 };
 
-/// The point at which most is held; the first one if there are several.
+/// The point at which the most bytes are held; the first one if there are
+/// several.
 struct Peak {
   int64_t bytes = 0;
   int64_t padding = 0;
@@ -50,7 +52,8 @@ Peak getPeak(llvm::ArrayRef<Lifetime> lifetimes);
 int64_t getBufferElements(const TensorSharding &sharding,
                           llvm::ArrayRef<int64_t> shape);
 
-/// The number of these that are padding on the device that holds least.
+/// The number of these elements that are padding on the device that holds the
+/// least.
 int64_t getPaddingElements(const TensorSharding &sharding,
                            llvm::ArrayRef<int64_t> shape);
 

@@ -75,7 +75,7 @@ static double getTouchedBytes(Operation *op, OpLayouts layouts) {
   };
   unsigned numOperands = op->getNumOperands();
   double sum = 0;
-  // Windows are a view; to surround the input by fill takes a copy.
+  // Windows are a view, but surrounding the input with fill takes a copy.
   if (auto window = dyn_cast<WindowOp>(op))
     return window.getFill() ? 2 * getBytes(0) : 0;
   if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
@@ -95,9 +95,9 @@ static double getTouchedBytes(Operation *op, OpLayouts layouts) {
 Work tp::cost::getWork(Operation *op, const ShardingRule &rule,
                        OpLayouts layouts, UnevenBlocks blocks) {
   Work work;
-  // A reshape reads the same storage in another way, and sending is not counted
-  // as work. Annotations do nothing, and users of cheap sources compute them
-  // themselves.
+  // A reshape is another view of the same storage, and sending is not counted
+  // as work. Annotations do nothing, and the users of a cheap source recompute
+  // it.
   if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp, BlockOp, AssembleOp,
           ConstraintOp, BarrierOp>(op) ||
       isCheapSource(op))
@@ -116,8 +116,7 @@ Work tp::cost::getWork(Operation *op, const ShardingRule &rule,
 // CostModel
 //===----------------------------------------------------------------------===//
 
-/// The number of operations that weigh as much as a byte sent, without a
-/// machine.
+/// Without a machine, this many operations cost as much as sending a byte.
 static constexpr double kFlopsPerByte = 64;
 /// Small enough to break ties only.
 static constexpr double kTieBreak = 1e-15;

@@ -37,8 +37,8 @@ enum class UnevenBlocks {
   Average,
 };
 
-/// The work of `op`, whose sharding rule is `rule`. Ops that change and move
-/// nothing, such as a reshape, or that only send have no work.
+/// The work of `op`, whose sharding rule is `rule`. Ops that neither change nor
+/// move data, such as a reshape, and ops that only send data have no work.
 Work getWork(mlir::Operation *op, const ShardingRule &rule, OpLayouts layouts,
              UnevenBlocks blocks = UnevenBlocks::Largest);
 
@@ -46,7 +46,7 @@ Work getWork(mlir::Operation *op, const ShardingRule &rule, OpLayouts layouts,
 struct Price {
   double cost = 0;       ///< Seconds if there are links, else bytes.
   double preference = 0; ///< In the same unit, but small.
-  double launches = 0;   ///< Of collectives, none combined.
+  double launches = 0;   ///< Of collectives, if none are combined.
 
   double getTotal() const { return cost + preference; }
   Price &operator+=(const Price &other) {
@@ -80,15 +80,16 @@ public:
   /// of a loop: no cost, but a preference for smaller values.
   Price getCarryPrice(mlir::RankedTensorType type,
                       const TensorSharding &layout) const;
-  /// Added for each axis along which an op leaves its operands unreduced: among
-  /// equals, early sums are preferred, as fewer values are partial then.
+  /// A small extra cost for each axis along which an op has unreduced operands
+  /// and an unreduced result: among plans of equal cost, those that sum early
+  /// are preferred, since fewer values are then partial.
   double getPartialPreference(mlir::Operation *op, OpLayouts layouts) const;
   /// A small extra cost of one launch on a tensor of `tensorBytes`, so that
   /// among plans of equal bytes, one with fewer launches is chosen. It is
   /// proportional to the tensor: a constant would be lost among large tensors
   /// and outweigh small ones.
   double getLaunchPreference(double tensorBytes) const;
-  /// The lowest start of a launch along any axis; 0 without links.
+  /// The lowest launch latency of any axis; 0 without links.
   double getLeastStart() const;
   /// The cost of sending `bytes` per device in one launch along `axes`.
   double getTransferCost(llvm::ArrayRef<AxisRef> axes, double bytes) const;

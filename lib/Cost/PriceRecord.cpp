@@ -70,7 +70,7 @@ public:
     PriceSum price;
     int64_t count = 0;
   };
-  /// The sum as the plan counts it, and the differences to the report, by
+  /// The sum as the plan counts it, and its differences from the report, by
   /// cause.
   llvm::MapVector<PriceKind, Item> itemize() {
     llvm::MapVector<PriceKind, Item> items;
@@ -105,7 +105,8 @@ private:
     plan.count += isa<ReshardOp>(op);
     if (expected != trips)
       items[PriceKind::Loops].price += scale(trips - expected, planned);
-    // Data that the op itself sends, and the weight of its compute.
+    // The report counts data that the op itself sends, and weighs its compute,
+    // differently.
     PriceSum rest = scale(trips, getDifference(getReported(op), planned));
     if (rest.launches != 0 || rest.sent != 0) {
       items[PriceKind::Exchanges].price += {rest.sent, 0, rest.launches, 0};
@@ -175,7 +176,7 @@ PricesAttr tp::cost::addChange(PricesAttr prices, FunctionOpInterface function,
     return prices;
   PriceSum now = measurePrice(function, table, machine);
   PriceSum change = getDifference(now, getPriceSum(prices));
-  // Differences due to the order of a sum are not changes.
+  // Ignore rounding differences that are due to the order of summation.
   auto round = [](double &part, double whole) {
     if (std::abs(part) <= 1e-12 * std::abs(whole))
       part = 0;

@@ -3,10 +3,9 @@
 
 /// \file `tp.prices`: the cost of a function, and how each stage changed it.
 ///
-/// Partition starts the list with the cost that its plan has minimised, and
-/// with corrections for everything that the report counts differently; later
-/// stages add their changes. So the sums of all items are the totals of the
-/// report:
+/// Partition starts the list with the cost that its plan minimises, and with
+/// corrections for everything that the report counts differently. Later stages
+/// add their changes. So the items add up to the totals of the report:
 ///
 ///     plan       sent 96.0  launches 2    two reshards, as estimated
 ///     steps      sent 32.0  launches 1    planned exactly, one takes two steps
@@ -27,7 +26,7 @@ namespace tp::cost {
 /// The unit of the costs of plans on `mesh`.
 CostUnit getCostUnit(const Mesh &mesh);
 
-/// The cost of a call of a function for a device, as the report counts it.
+/// The cost of one call of a function on one device, as the report counts it.
 struct PriceSum {
   double sent = 0, computed = 0; ///< In the unit of the mesh.
   double launches = 0;

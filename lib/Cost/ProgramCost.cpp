@@ -43,12 +43,12 @@ std::optional<LocalTensor> tp::cost::getLocalTensor(Value value,
   bool isManual = isa<ManualOp>(parent) || parent->getParentOfType<ManualOp>();
   if (const TensorSharding *sharding = table.lookup(value))
     return LocalTensor{global, sharding->getLayout()};
-  // Values in a manual region, and helpers of a local program, are already
-  // local to the device.
+  // Values in a manual region, and helper values of a local program, are
+  // already local to the device.
   if (isManual ||
       (value.getDefiningOp() && isInLocalProgram(value.getDefiningOp())))
     return LocalTensor{global, TensorSharding::replicate(type.getRank())};
-  // Counters have no sharding.
+  // Loop counters have no sharding.
   if (type.getRank() == 0)
     return LocalTensor{global, TensorSharding()};
   return std::nullopt;
@@ -265,8 +265,9 @@ bool tp::cost::isOverwritten(OpOperand &use) {
 }
 
 /// Returns true if `value`, which a function returns in place of `argument`,
-/// can be written there element by element, as all other reads of it come
-/// earlier. The planner cannot know this: a reshard may come between.
+/// can be written there element by element, as all other reads of `argument`
+/// come earlier. The planner cannot know this, since a reshard may be inserted
+/// in between.
 static bool isWrittenInPlace(Value value, BlockArgument argument) {
   Operation *op = value.getDefiningOp();
   Block *block = argument.getOwner();
@@ -367,11 +368,11 @@ private:
       Operation *parent = block.getParentOp();
       for (BlockArgument arg : block.getArguments()) {
         if (!function || parent != root)
-          // A carried value has the storage of the operand, whose own lifetime
-          // ends where the op with the region begins.
+          // A carried value uses the storage of the operand. The operand's own
+          // lifetime ends where the op with the region begins.
           add(arg, parent == root ? 0 : begins.lookup(parent) + 1);
         else if (getRole(function, arg.getArgNumber()) == Role::Input)
-          // Owned by the caller, for the whole call.
+          // The caller owns the argument during the whole call.
           add(arg, 0, ops.size() - 1);
       }
       for (Operation &op : block) {
@@ -455,7 +456,7 @@ static std::optional<int64_t> parseBytes(StringRef text) {
       scale = bytes;
       break;
     }
-  // Far below the limit of an integer, and far above any device.
+  // Below the limit of int64_t, and far above the memory of any device.
   constexpr double kMost = 1e18;
   if (text.getAsDouble(number) || !(number * scale >= 1) ||
       number * scale > kMost)

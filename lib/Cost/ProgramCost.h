@@ -4,10 +4,10 @@
 /// \file The cost of a partitioned program on one device: work, launches and
 /// storage.
 ///
-/// Everything here works from `tp-partition` on. It accepts global types with a
+/// Everything here works after `tp-partition`. It accepts global types with a
 /// sharding on every value as well as the local types after `tp-localize`, and
-/// gives the same results for both (except for the overwriting of padding,
-/// which only the latter has):
+/// gives the same results for both (except that only local programs have ops
+/// that overwrite padding):
 ///
 ///     %y = tp.einsum "bi,io->bo" %x, %w       x [{"data"}, {}], 8x512
 ///                                             w [{}, {"model"}], 512x2048
@@ -59,8 +59,9 @@ std::optional<LocalTensor> getLocalTensor(mlir::Value value,
 mlir::RankedTensorType getStoredType(mlir::Value value,
                                      mlir::RankedTensorType type);
 
-/// The work of `op` on one device. Ops that change or move nothing have none,
-/// and neither has control flow, whose work is that of its regions.
+/// The work of `op` on one device. Ops that neither change nor move data have
+/// no work. Neither does control flow: its work is that of the ops in its
+/// regions.
 Work getWork(mlir::Operation *op, ShardingTable &table);
 
 /// How often an op runs for one call of its function.
@@ -71,23 +72,23 @@ struct Trips {
 
 Trips getTrips(mlir::Operation *op);
 
-/// The number of times that plans count an op. It is the number of its runs,
-/// with four iterations assumed for a loop of unknown length, since ops that
-/// can leave a loop should do so.
+/// The number of times that plans count an op: how often it runs, assuming four
+/// iterations of a loop of unknown length, so that moving work out of the loop
+/// pays off.
 double getExpectedTimes(mlir::Operation *op);
 
-/// The costs of reshards of tensors of one type, by the numbers of their
-/// layouts in the pool of an estimator, which must outlive the prices.
+/// The prices of reshards of tensors of one type. Layouts are given by their
+/// numbers in the pool of the estimator, which must outlive this object.
 class ReshardPrices {
 public:
   ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
                 mlir::RankedTensorType type);
 
-  /// The price of one reshard. A sum in a loop should preferably be postponed
-  /// to the end of the loop, if it leaves the value as large as it is, so that
-  /// waiting takes no memory. To that end it counts as half a launch more: that
-  /// outweighs the preference against partial values, but not the launch that a
-  /// scatter and a gather would need in place of the sum.
+  /// The price of one reshard. A sum in a loop that does not change the size of
+  /// the value should preferably be postponed until after the loop, since
+  /// waiting takes no memory. Therefore it counts as half a launch more. That
+  /// outweighs the preference against partial values, but not the additional
+  /// launch of a scatter and a gather in place of the sum.
   Price get(unsigned from, unsigned to, bool isRepeated) const {
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
     double launches = estimate.launches;
@@ -130,7 +131,7 @@ struct CollectiveCost {
   llvm::SmallVector<mlir::Value, 1> sources;
 };
 
-/// Returns nullopt if `op` is not a collective, or a free one.
+/// Returns nullopt if `op` is not a collective, or is one that costs nothing.
 std::optional<CollectiveCost> getCollectiveCost(mlir::Operation *op,
                                                 ShardingTable &table);
 
@@ -156,13 +157,13 @@ findInPlaceValues(mlir::FunctionOpInterface function);
 struct ActivationPeak {
   Peak peak;
   mlir::Operation *op =
-      nullptr; ///< Where it is reached; null if there is none.
+      nullptr; ///< The op at the peak; null if there is no such op.
 };
 
 ActivationPeak getActivationPeak(mlir::Operation *root, ShardingTable &table);
 
 /// The most bytes that a device holds for a function: arguments that are kept
-/// between calls, and the peak.
+/// between calls, plus the peak of activations.
 int64_t getHeldBytes(mlir::FunctionOpInterface function, ShardingTable &table);
 
 /// The machine that a pass option names, or if the option is empty, the one
@@ -171,17 +172,17 @@ int64_t getHeldBytes(mlir::FunctionOpInterface function, ShardingTable &table);
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 
-/// The bytes that the pass option `name` specifies, as `72GiB` or `72e9`;
+/// The bytes that the pass option `name` specifies, such as `72GiB` or `72e9`;
 /// nullopt if it is empty. Emits an error at `module` and fails if it is not a
 /// size.
 mlir::FailureOr<std::optional<int64_t>> readSizeOption(mlir::ModuleOp module,
                                                        llvm::StringRef name,
                                                        llvm::StringRef option);
 
-/// The bytes of memory that a device may use: as specified by a pass option,
-/// `72GiB` or `72e9`; if that is empty, as the module was planned for; or else
-/// all memory of the machine; 0 if unknown. Emits an error at `module` and
-/// fails if the option is not a size.
+/// The bytes of memory that a device may use: those that the pass option
+/// specifies, such as `72GiB` or `72e9`; if the option is empty, those that the
+/// module was planned for; otherwise all memory of the machine; 0 if unknown.
+/// Emits an error at `module` and fails if the option is not a size.
 mlir::FailureOr<int64_t>
 readMemoryOption(mlir::ModuleOp module, llvm::StringRef option,
                  const std::optional<Machine> &machine);

@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::cost;
 
-/// The bytes of the elements that a view has in memory: a stride of 0 repeats
-/// one element.
+/// The bytes that a view's elements take in memory: a stride of 0 repeats one
+/// element.
 static double getStoredBytes(Value buffer) {
   MemRefType type = step::bufferTypeOf(buffer);
   double elements = 1;
@@ -45,8 +45,8 @@ template <typename Product> static Work getProductWork(Product op) {
 
 /// Query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]: counts `overD`
 /// products of the size of q k', and `overE` products of the size of p v.
-/// Masked scores count, as they do in the work of the ops that this op was made
-/// of.
+/// Masked scores count, as they do in the work of the ops that this step was
+/// lowered from.
 static Work getAttentionWork(step::AttentionOpInterface op, double overD,
                              double overE) {
   MemRefType query = step::bufferTypeOf(op.getQuery()),

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The time of a step of a lowered program, by the same machines and the
-/// same roofline as for the ops that it was made of.
+/// \file The time of a step of a lowered program, computed with the same
+/// machines and the same roofline as for the ops that it was lowered from.
 
 #ifndef TPOPT_LIB_COST_STEPCOST_H
 #define TPOPT_LIB_COST_STEPCOST_H
@@ -16,7 +16,7 @@ namespace tp::cost {
 /// Seconds for a step that computes or moves data, on an otherwise idle device.
 double getStepTime(mlir::Operation *op, const Machine &machine);
 
-/// Seconds for a transfer on the link, which the mesh must have.
+/// Seconds for the transfer of a collective. The mesh must have links.
 double getStepTime(step::CollectiveStartOp start, const Mesh &mesh);
 
 } // namespace tp::cost

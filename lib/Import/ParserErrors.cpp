@@ -23,7 +23,7 @@ struct Explanation {
 };
 } // namespace
 
-/// Returns what stands between two marks; nullopt if either is missing.
+/// Returns the text between `begin` and `end`; nullopt if either is missing.
 static std::optional<StringRef> getBetween(StringRef text, StringRef begin,
                                            StringRef end) {
   size_t from = text.find(begin);
@@ -40,19 +40,19 @@ static StringRef getLastPart(StringRef operation) {
   return operation.substr(operation.rfind('.') + 1);
 }
 
-/// Returns the operation that is probably meant by an unknown one: one of the
-/// same name in another dialect, or else one that is written alike. Empty if
-/// there is none.
+/// Returns the operation that an unknown one probably means: one of the same
+/// name in another dialect, or else one with a similar name. Empty if there is
+/// none.
 static std::string findOperation(StringRef unknown,
                                  const DialectRegistry &dialects) {
-  // Dialects that the text has not used yet must not be loaded in its context
-  // now: this runs in a handler of diagnostics.
+  // Use another context: this runs in a diagnostic handler, where no dialects
+  // may be loaded into the program's context.
   MLIRContext context(dialects, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   std::vector<StringRef> whole, parts;
   StringRef own = getLastPart(unknown);
   for (RegisteredOperationName name : context.getRegisteredOperations()) {
-    // What is not written by hand.
+    // Skip operations that are not written by hand.
     if (llvm::is_contained({"builtin", "step"}, name.getDialectNamespace()))
       continue;
     whole.push_back(name.getStringRef());
@@ -78,7 +78,7 @@ static Explanation explainUnknown(StringRef operation,
   return result;
 }
 
-/// The operation is empty if the parser does not name it.
+/// `operation` is empty if the parser does not name it.
 static Explanation explainForeign(StringRef operation,
                                   const DialectRegistry &dialects) {
   std::string what =

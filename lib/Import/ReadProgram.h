@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Reads programs from outside, as text or MLIR bytecode.
+/// \file Reads programs that are given as text or MLIR bytecode.
 ///
 ///     OwningOpRef<ModuleOp> whole = readProgram("whole.mlir", context);
 ///     if (!whole)
@@ -23,8 +23,8 @@
 
 namespace tp {
 
-/// Returns the reason why the parser must not be given `bytes`; nullopt if it
-/// may.
+/// Returns the reason why the parser must not be given `bytes`; nullopt if
+/// there is no such reason.
 std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
 
 /// Opens a program's file, or stdin for "-". Named pipes and devices are
@@ -33,8 +33,8 @@ std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 openProgramFile(llvm::StringRef path);
 
-/// Parses a program. Errors call it `name`. Values keep their names in the
-/// text.
+/// Parses a program. Errors give `name` as its file. Values keep the names that
+/// they have in the text.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(llvm::StringRef text,
                                                llvm::StringRef name,
                                                mlir::MLIRContext *context);

@@ -49,8 +49,8 @@ public:
   }
 
 private:
-  /// Returns the line of a location in the text, and the part of the line in
-  /// front of it; empty for locations outside the text.
+  /// Returns the line of the text that contains a location, and the part of the
+  /// line before it; empty for locations outside the text.
   std::pair<StringRef, StringRef> find(Location location) const {
     auto place = dyn_cast<FileLineColLoc>(location);
     if (!place || place.getFilename() != text.getBufferIdentifier() ||

@@ -1,11 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Keeps the names that a text gives its values, in their locations.
+/// \file Keeps the names of values in a program's text, in their locations.
 ///
-/// MLIR forgets that an argument was `%up`. Reports, explanations, plans and
-/// traces use this name if the value has no other. The names of each function
-/// are separate: they are in locations, so they never make two values one.
+/// MLIR does not keep the name `%up` of an argument. Reports, explanations,
+/// plans and traces use this name if the value has no other. Unlike `tp.name`,
+/// equal names in two functions do not mean the same tensor, since they are
+/// only in locations.
 
 #ifndef TPOPT_IMPORT_TEXTNAMES_H
 #define TPOPT_IMPORT_TEXTNAMES_H
@@ -16,7 +17,7 @@
 namespace tp {
 
 /// Gives values of a program their names in `text`, from which it was parsed.
-/// Numbers such as `%0`, and `%arg0`, are not names: printers write them.
+/// Numbers such as `%0` and `%arg0` are not kept, since printers make them up.
 void keepTextNames(mlir::Operation *program, llvm::MemoryBufferRef text);
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The kernels that compute. Integers are computed here, floats by the number
+// The kernels that do arithmetic: on integers here, on floats by the number
 // system of a derived class.
 
 #include "lib/Interpreter/DenseEvaluator.h"
@@ -86,7 +86,7 @@ static int64_t divide(int64_t a, int64_t b, bool remainder, IntegerType type) {
   if (isUnsigned(type))
     return int64_t(remainder ? uint64_t(a) % uint64_t(b)
                              : uint64_t(a) / uint64_t(b));
-  if (b == -1) // The least value has no negative, so wrap.
+  if (b == -1) // The negative of the least value does not fit, so wrap.
     return remainder ? 0 : int64_t(-uint64_t(a));
   return remainder ? a % b : a / b;
 }

@@ -6,8 +6,8 @@
 /// # One base, several number systems
 ///
 /// Most kernels only move elements, and integers mean the same in every
-/// evaluator. DenseEvaluator implements all of that once. Floats are left to a
-/// derived class, in a dozen functions on single elements: DoubleEvaluator
+/// evaluator. DenseEvaluator implements all of that once. A derived class
+/// implements floats by a dozen functions on single elements: DoubleEvaluator
 /// computes with doubles, FieldEvaluator (FieldEvaluator.h) in a prime field.
 ///
 /// A worked example, the sum of two vectors:
@@ -23,7 +23,7 @@
 /// Signless integers are signed: an i8 holds -128..127. Unsigned integers are
 /// kept modulo 2^width; a ui64 of 2^63 or more is stored as its bit pattern. An
 /// i1 is 0 or 1. Arithmetic wraps around. Divisions by zero do not trap: x / 0
-/// is -1 (all bits set) and x rem 0 is x, as on the machines of XLA.
+/// is -1 (all bits set) and x rem 0 is x, as in XLA.
 ///
 /// Floats are real numbers until they are rounded. Rounding::None keeps results
 /// as computed in doubles, so that integer-valued data stays exact in every
@@ -82,7 +82,7 @@ private:
   std::vector<Element> elements;
 };
 
-/// Casts a tensor of these evaluators, which are all dense.
+/// Casts a tensor of one of these evaluators, whose tensors are all dense.
 inline const DenseTensor &toDense(const TensorValue &value) {
   return static_cast<const DenseTensor &>(*value);
 }
@@ -93,7 +93,7 @@ TensorValue makeRealTensor(mlir::RankedTensorType type,
 TensorValue makeIntegerTensor(mlir::RankedTensorType type,
                               llvm::ArrayRef<int64_t> values);
 
-/// `value` modulo 2^width, in the form that elements of `type` have.
+/// `value` modulo 2^width, in the form in which elements of `type` are stored.
 int64_t wrapInteger(int64_t value, mlir::IntegerType type);
 
 /// Row-major strides of a shape.
@@ -154,14 +154,14 @@ public:
                                            Type indices) override;
   llvm::SmallVector<int64_t> getIntegers(TensorValue x) override;
 
-  /// The element for the number in an attribute of type `elementType`, for
-  /// masks.
+  /// Converts the number in an attribute to an element of type `elementType`,
+  /// for masks.
   Element makeElement(mlir::Attribute scalar, mlir::Type elementType);
   /// The identity of a reduction: 0, or the least or greatest value.
   Element getIdentity(ReduceKind kind, mlir::Type elementType);
-  /// An arbitrary value that padding may hold, picked by the salt: of either
-  /// sign, huge or tiny, or NaN. It wins a maximum as often as a minimum, and
-  /// multiplying by zero does not hide it.
+  /// An arbitrary value that padding may hold, selected by the salt: of either
+  /// sign, huge or tiny, or NaN. It is the result of a maximum as often as of a
+  /// minimum, and multiplying by zero does not hide it.
   virtual Element getGarbage(uint64_t salt, mlir::Type elementType);
   /// Turns a random number into a float for random data.
   virtual Element drawFloat(uint64_t number) = 0;
@@ -256,13 +256,13 @@ private:
 };
 
 /// Doubles in which every result has a relative error of up to `unit`. How far
-/// that moves a program's results says how many of their digits mean anything:
+/// these errors move a program's results shows how many digits are meaningful:
 /// see passes/Verify/Conditioning.h.
 ///
-/// The error is a random function of the value, drawn by the key, so that
+/// The error is a random function of the value, selected by the key, so that
 /// copies of a value stay equal. Floats that are integers stay exact, since
-/// positions in floats are compared with each other. If results are rounded to
-/// their type, the error is at least that of a few such roundings.
+/// programs compare positions that are stored as floats. If results are rounded
+/// to their type, the error is at least that of a few such roundings.
 class NoisyEvaluator : public DoubleEvaluator {
 public:
   NoisyEvaluator(uint64_t key, double unit, Rounding rounding = Rounding::None)

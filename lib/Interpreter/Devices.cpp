@@ -125,7 +125,7 @@ LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
        llvm::enumerate(op->getOperands(), op->getResults())) {
     DeviceValues &buffers = frame.values[operand];
     auto type = cast<RankedTensorType>(result.getType());
-    // On whole tensors only the layout changes.
+    // A collective on whole tensors changes only their layout.
     if (world.kind == World::Whole) {
       results.push_back(buffers);
       continue;
@@ -150,8 +150,8 @@ LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
 
 /// In a manual region, tensors are whole along the other axes, and a collective
 /// over those axes is an identity. Along the manual axes, `in` and `out` give
-/// the layout of the devices' parts. Along axes that neither names, devices
-/// need not hold copies.
+/// the layout of the devices' parts. Along axes that neither of them names,
+/// devices may hold different data.
 FailureOr<DeviceValues>
 LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
                                      Frame &frame) {
@@ -184,7 +184,7 @@ LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
 //===----------------------------------------------------------------------===//
 
 /// Among local values, operands and results must have the layout that the
-/// manual axes require: then their buffers are those of the region.
+/// manual axes require, so that the region can use their buffers as they are.
 static LogicalResult checkManualType(ManualOp op, Type type,
                                      const Layout &layout) {
   auto local = cast<RankedTensorType>(type);
@@ -213,8 +213,8 @@ DeviceValues LockstepMachine::enterManual(const DeviceValues &operand,
                          layout, type);
 }
 
-/// The value outside of a region that the devices' parts form: per device, or
-/// gathered from all of them.
+/// Converts the devices' parts inside of a region to the value outside of it:
+/// one per device, or gathered from all devices.
 FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
                                                      unsigned result,
                                                      const DeviceValues &parts,
@@ -233,7 +233,7 @@ FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
   else
     groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, parts.size())));
   for (ArrayRef<int64_t> group : groups) {
-    // Devices that are elsewhere need not agree.
+    // Devices that took another path need not agree.
     ArrayRef<int64_t> makers =
         world.isHere(group.front()) ? group : group.take_front();
     auto whole =

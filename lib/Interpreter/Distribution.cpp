@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Splits whole tensors for the devices, and puts them together again.
+// Splits whole tensors into the devices' parts, and combines the parts again.
 
 #include "lib/Interpreter/Distribution.h"
 

@@ -1,8 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Tensors on all devices of a mesh at once: how they are split, put
-/// together, and exchanged.
+/// \file Tensors on all devices of a mesh: splits, gathers and exchanges them.
 ///
 /// A value of a per-device program is one buffer per device, in the order of
 /// device numbers. A Layout says which block of the whole tensor each buffer
@@ -14,8 +13,8 @@
 ///
 /// Padding means nothing, and a correct program does not depend on it. To
 /// expose incorrect programs, every function that makes a buffer without a
-/// value for its padding leaves garbage there, see DenseEvaluator. Values that
-/// an op computes on padding are not cleaned up either.
+/// value for its padding fills the padding with garbage, see DenseEvaluator.
+/// Values that an op computes on padding are not cleaned up either.
 ///
 /// The collectives below implement those of the `spmd` dialect literally: they
 /// use the axes that the op names, so an op that names the wrong axes computes
@@ -38,8 +37,8 @@ using DeviceValues = llvm::SmallVector<TensorValue>;
 
 /// The part of the whole tensor that a buffer holds, per dimension.
 struct BlockExtent {
-  llvm::SmallVector<int64_t> begin; ///< First element, in the whole tensor.
-  llvm::SmallVector<int64_t> valid; ///< Elements that are not padding.
+  llvm::SmallVector<int64_t> begin; ///< Its position in the whole tensor.
+  llvm::SmallVector<int64_t> valid; ///< Its size without padding.
 
   bool operator==(const BlockExtent &o) const {
     return begin == o.begin && valid == o.valid;
@@ -93,8 +92,8 @@ public:
   /// Every device gets the combination of the buffers along `axes`.
   DeviceValues allReduce(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
                          llvm::ArrayRef<AxisRef> axes, ReduceKind kind);
-  /// Returns the position, of `places` in all, whose buffer `place` receives;
-  /// none for zeros.
+  /// Returns the position, out of `places`, whose buffer position `place`
+  /// receives; none if it receives zeros.
   using Sender =
       llvm::function_ref<std::optional<int64_t>(int64_t place, int64_t places)>;
   /// Every device gets the buffer of its sender along `axes`.
@@ -119,8 +118,9 @@ public:
 
 private:
   /// Every device gets those elements of its block in `out` that the devices of
-  /// its group along `axes` hold in `in`. With the axes that leave a dimension
-  /// this is an all_gather or an all_to_all, with no axes an all_slice.
+  /// its group along `axes` hold in `in`. If `axes` are those removed from a
+  /// dimension, this is an all_gather or an all_to_all; without axes, it is an
+  /// all_slice.
   DeviceValues exchange(llvm::ArrayRef<TensorValue> parts, const Layout &in,
                         const Layout &out, llvm::ArrayRef<AxisRef> axes,
                         mlir::RankedTensorType type);

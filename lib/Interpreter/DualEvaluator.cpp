@@ -194,8 +194,8 @@ TensorValue DualEvaluator::contract(StringRef equation, TensorValue a,
   return with(y, tangent);
 }
 
-/// For each element of `shape`, the offset of the element that it goes to in a
-/// reduction over `dims`.
+/// For each element of `shape`, the offset of the result element that it
+/// contributes to in a reduction over `dims`.
 static SmallVector<int64_t> getPlaces(ArrayRef<int64_t> shape,
                                       ArrayRef<int64_t> dims) {
   SmallVector<int64_t> strides(shape.size(), 0);
@@ -233,7 +233,7 @@ TensorValue DualEvaluator::reduce(ReductionKind kind, TensorValue x,
     }
     return with(y, result);
   }
-  // Elements that tie for the result share the change.
+  // The result's tangent is the mean over all elements that equal the result.
   SmallVector<int64_t> count(result->size(), 0);
   for (auto [i, to] : llvm::enumerate(places))
     if (toDense(x)[i].real == toDense(y)[to].real) {
@@ -391,8 +391,8 @@ TensorValue DualEvaluator::scatter(ScatterKind kind, TensorValue x,
                   return toDense(product)[i].real * by;
                 }));
   }
-  // The elements of the input and the updates that equal the result share the
-  // change.
+  // The result's tangent is the mean over all elements of the input and the
+  // updates that equal the result.
   TensorValue seen =
       plain.gather(y, indices, axis, batchDims, updates->getType());
   auto pick = [&](const TensorValue &value, const TensorValue &result,

@@ -2,13 +2,13 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Computes a program together with its derivative along a direction, by
-/// differentiation in forward mode (Wengert, "A simple automatic derivative
+/// forward-mode differentiation (Wengert, "A simple automatic derivative
 /// evaluation program", 1964): each tensor has a tensor of tangents.
 ///
 ///     DualEvaluator evaluator;
 ///     evaluator.setTangent(x, v);          // x + e v
 ///     auto y = Interpreter(evaluator).run(f, {x});
-///     evaluator.getTangent(y[0]);          // e of f(x + e v)
+///     evaluator.getTangent(y[0]);          // coefficient of e in f(x + e v)
 ///
 /// It shares no code with the generation of gradients
 /// (dialects/TP/ReverseMode.h), so that it can check them: the tangent of a

@@ -35,9 +35,9 @@ Element ResidueEvaluator<Field>::getGarbage(uint64_t salt,
   if (!isa<FloatType>(elementType))
     return DenseEvaluator::getGarbage(salt, elementType);
   uint64_t random = scramble(salt);
-  // The ends of the order win every maximum and minimum. NaN wins both, but is
-  // lost in comparisons. Other garbage is never from the random stream of the
-  // data.
+  // A number at an end of the order is the result of every maximum or minimum.
+  // NaN is the result of both, but is lost in comparisons. Other garbage is
+  // drawn with another key than the data.
   int64_t end = int64_t(Field::kPrime / 2) - int64_t(salt % 997);
   if (random & 1)
     return make(kNaN);
@@ -55,7 +55,7 @@ template <typename Field>
 Element ResidueEvaluator<Field>::fromAPFloat(const llvm::APFloat &value) {
   if (value.isNaN())
     return make(kNaN);
-  // In a type without infinities, the largest number is the end of its order.
+  // In a type without infinities, the largest number is treated as infinity.
   bool isEnd = value.isLargest() &&
                !llvm::APFloat::semanticsHasInf(value.getSemantics());
   if (value.isInfinity() || isEnd)

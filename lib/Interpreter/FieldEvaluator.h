@@ -22,25 +22,25 @@
 ///   multiplies by the inverse. A finite constant is its exact value m * 2^e.
 ///   Nothing is rounded, and converting between float types does nothing.
 /// * Every other function (exp, tanh, rsqrt, pow, ..) is a random function,
-///   drawn by the key: equal arguments give equal results, and no other
+///   selected by the key: equal arguments give equal results, and no other
 ///   relation holds. So an activation of a partial sum differs from the partial
 ///   sum of activations, as it should.
 /// * Maximum, minimum and comparisons use the representatives nearest to zero,
-///   from -(p-1)/2 to (p-1)/2: a total order that has small integers where they
-///   belong. It is not the order of the reals, but it is the same in both
+///   from -(p-1)/2 to (p-1)/2: a total order in which small integers have their
+///   usual order. It is not the order of the reals, but it is the same in both
 ///   programs, so that the maximum of maxima is the maximum.
-/// * Infinities and NaN are additional values outside of the field. Finite +
-/// inf
-///   is inf, inf - inf and anything times inf are NaN, x / inf is 0 and x / 0
-///   is NaN: any order of summation gives the same. exp(-inf) is 0. In
-///   f8E4M3FN, a type without infinities, the largest number takes their place.
+/// * Infinities and NaN are additional values outside of the field. A finite
+///   number plus inf is inf; inf - inf and anything times inf are NaN; x / inf
+///   is 0, and x / 0 is NaN. So every order of summation gives the same result.
+///   exp(-inf) is 0. In f8E4M3FN, a type without infinities, the largest number
+///   is treated as infinity.
 /// * Integers are true integers, as in every evaluator. A float that is a small
 ///   integer converts to that integer; any other float converts to a random
 ///   integer below 8.
 ///
-/// This cannot check rounding, nor rewrites by rules that do not hold in all
-/// fields. For one such rule, exp(a + b) = exp(a) exp(b), there are special
-/// numbers: see PrimePair.h and PairEvaluator. See also docs/rationale.md.
+/// This can check neither rounding nor rewrites by rules that do not hold in
+/// all fields. One such rule, exp(a + b) = exp(a) exp(b), does hold for the
+/// numbers of PrimePair.h and PairEvaluator. See also docs/rationale.md.
 
 #ifndef TPOPT_INTERPRETER_FIELDEVALUATOR_H
 #define TPOPT_INTERPRETER_FIELDEVALUATOR_H

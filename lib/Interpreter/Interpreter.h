@@ -80,11 +80,11 @@ struct InterpreterOptions {
 /// have been checked by Program::analyze.
 Layout getLayout(mlir::RankedTensorType local, const Mesh &mesh);
 
-/// A function in the interpreter's view.
+/// A function and the devices that it runs on.
 class Program {
 public:
   /// Checks the function's types and finds its mesh. Emits an error and fails
-  /// if they are not tensors, or are local types that do not fit together.
+  /// if the types are not tensors, or if local types contradict each other.
   static mlir::FailureOr<Program> analyze(mlir::func::FuncOp function);
 
   mlir::func::FuncOp getFunction() const { return function; }
@@ -101,7 +101,7 @@ private:
 };
 
 /// Checks that the whole arguments of a program are within the limits, so that
-/// they can be made. If not, emits the reason.
+/// they can be allocated. If not, emits the reason.
 mlir::LogicalResult checkArguments(const Program &program,
                                    const InterpreterOptions &options);
 
@@ -120,7 +120,7 @@ public:
   mlir::FailureOr<llvm::SmallVector<DeviceValues>>
   runOnDevices(const Program &program, llvm::ArrayRef<DeviceValues> arguments);
 
-  /// Puts a value together from the buffers that an observer sees. None if
+  /// Gathers a value from the buffers that an observer sees. Returns nullopt if
   /// devices do not agree on it.
   std::optional<TensorValue> gather(const Program &program, mlir::Type type,
                                     llvm::ArrayRef<TensorValue> parts);

@@ -34,9 +34,9 @@ struct World {
   int64_t devices = 1;
   Kind kind = Whole;
   AxisList manualAxes = {};
-  /// The devices that are here, if others have taken another branch or have
-  /// left the loop; empty if all are here. Values computed for devices that are
-  /// not here are dropped.
+  /// The devices that execute the current code, if others have taken another
+  /// branch or have left the loop; empty if all devices execute it. Values
+  /// computed for the other devices are dropped.
   std::vector<bool> present = {};
 
   bool isLocal() const { return kind == Local; }
@@ -94,8 +94,8 @@ private:
   Results runFor(ForOp op, Frame &frame);
   Results runWhile(WhileOp op, Frame &frame);
   Results runCase(CaseOp op, Frame &frame);
-  /// Checks that the devices of each group along `axes`, which wait for one
-  /// another in `op`, are either all here or all elsewhere.
+  /// Checks that in each group of devices along `axes`, which wait for one
+  /// another in `op`, either all devices execute the current code or none does.
   mlir::LogicalResult checkMeeting(mlir::Operation *op,
                                    llvm::ArrayRef<AxisRef> axes,
                                    const World &world);

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The kernels that move elements without looking at them.
+// The kernels that only move elements.
 
 #include "lib/Interpreter/DenseEvaluator.h"
 
@@ -204,7 +204,7 @@ TensorValue DenseEvaluator::gather(TensorValue x, TensorValue indices,
                                    unsigned axis, unsigned batchDims,
                                    Type type) {
   auto result = allocate(type);
-  // Use each number system's zero, whose bits need not all be clear.
+  // The bits of a number system's zero need not all be 0.
   Element zero = getIdentity(ReduceKind::Sum, type.getElementType());
   GatherShape shape(x->getShape(), indices->getShape(), axis, batchDims);
   shape.forEachRow(toDense(indices), [&](int64_t from, int64_t to) {

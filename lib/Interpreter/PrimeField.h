@@ -6,8 +6,8 @@
 /// In a field, sums and products are exact and may be taken in any order, and
 /// every number but zero has an inverse. Two expressions that are equal by the
 /// rules of arithmetic are equal here bit by bit; two different polynomials of
-/// degree d agree at a random point with probability d / p at most (Schwartz
-/// and Zippel). A check without a tolerance needs exactly that.
+/// degree d agree at a random point with probability at most d / p (Schwartz
+/// and Zippel). This allows checks without a tolerance.
 ///
 ///     uint64_t third = PrimeField::inverse(3);
 ///     PrimeField::multiply(third, 3);                 // 1
@@ -32,7 +32,7 @@ struct PrimeField {
 
   /// All numbers are below this.
   static constexpr uint64_t kEnd = kPrime;
-  /// The largest integer that a number may stand for: larger numbers are
+  /// The largest magnitude that is treated as an integer. Larger numbers are
   /// treated as random.
   static constexpr int64_t kLargestInteger = int64_t(1) << 40;
 
@@ -92,7 +92,7 @@ struct PrimeField {
     return draw(key, a);
   }
 
-  /// A residue drawn by a key and up to two arguments: a random function.
+  /// A random function of up to two arguments, selected by the key.
   static constexpr uint64_t draw(uint64_t key, uint64_t a, uint64_t b = 0) {
     return reduce(scramble(scramble(scramble(key) ^ a) + b));
   }

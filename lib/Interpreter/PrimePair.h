@@ -4,11 +4,11 @@
 /// \file Numbers for which exp(a + b) = exp(a) exp(b), exactly.
 ///
 /// A softmax in parts (online softmax, flash attention, ring attention) scales
-/// its partial result by exp(old maximum - new maximum). That is right by a
-/// rule that no random function obeys. The rule holds for exp(x) = g^x, where
-/// exponents are counted modulo the order q of g. So a number is a pair of its
-/// residues modulo p and modulo q, with q dividing p - 1 (the representation of
-/// Mirage, OSDI 2025).
+/// its partial result by exp(old maximum - new maximum). That is correct by the
+/// rule above, which no random function obeys. The rule holds for exp(x) = g^x,
+/// where exponents are counted modulo the order q of g. So a number is a pair
+/// of its residues modulo p and modulo q, with q dividing p - 1 (the
+/// representation of Mirage, OSDI 2025).
 ///
 ///     uint64_t x = PrimePair::fromSigned(3), y = PrimePair::fromSigned(-1);
 ///     PrimePair::multiply(PrimePair::exp(0, x), PrimePair::exp(0, y));
@@ -18,9 +18,9 @@
 /// so is that of any number computed from it. Open numbers are compared modulo
 /// p alone, and their exp is a random function again.
 ///
-/// Both primes fit into half a word: q = 2^31 - 105 and p = 2 q + 1. So an
-/// equation of degree d that does not hold passes with probability d / 2^32 or
-/// so; for a lower probability, use several keys. Nothing here fails.
+/// Both primes fit into half a word: q = 2^31 - 105 and p = 2 q + 1. So a false
+/// equation of degree d passes a check with a probability of about d / 2^32;
+/// for a lower probability, use several keys. Nothing here fails.
 
 #ifndef TPOPT_INTERPRETER_PRIMEPAIR_H
 #define TPOPT_INTERPRETER_PRIMEPAIR_H
@@ -36,7 +36,7 @@ struct PrimePair {
   static constexpr uint64_t kPrime = 2 * kOrder + 1;
   /// All numbers are below this.
   static constexpr uint64_t kEnd = kPrime << 32;
-  /// The largest integer that a number may stand for: larger numbers are
+  /// The largest magnitude that is treated as an integer. Larger numbers are
   /// treated as random.
   static constexpr int64_t kLargestInteger = int64_t(1) << 20;
 
@@ -99,7 +99,7 @@ struct PrimePair {
     return isOpen(a) ? draw(key, a)
                      : make(power(kGenerator, getExponent(a), kPrime), kOpen);
   }
-  /// A number drawn by a key and up to two arguments, modulo p.
+  /// A random function of up to two arguments modulo p, selected by the key.
   static constexpr uint64_t draw(uint64_t key, uint64_t a, uint64_t b = 0) {
     uint64_t word = scramble(scramble(scramble(key) ^ getBase(a)) + getBase(b));
     return make(word % kPrime, scramble(word) % kOrder);

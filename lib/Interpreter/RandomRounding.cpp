@@ -21,7 +21,7 @@ static int getPrecision(FloatType type) {
   return int(llvm::APFloat::semanticsPrecision(type.getFloatSemantics()));
 }
 
-/// log2 of a magnitude, rounded down; the lowest result is that for 0.
+/// log2 of a magnitude, rounded down; -1023 for 0 and for subnormal numbers.
 static int getExponent(double value) {
   return int(llvm::bit_cast<uint64_t>(value) >> 52 & 0x7ff) - 1023;
 }
@@ -36,8 +36,8 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   if (x == 0 || !std::isfinite(x))
     return value;
   if (type.isF64()) {
-    // How much a double was rounded is not known. If it has few significant
-    // bits, it is taken to be exact.
+    // It is not known how much a double was rounded. If it has few significant
+    // bits, it is treated as exact.
     bool isShort = (llvm::bit_cast<uint64_t>(x) & 0x3ffffff) == 0;
     double error = (2 * drawFraction(x) - 1) * 0x1p-53;
     return makeReal(isShort ? x : x + x * error);
@@ -48,7 +48,7 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   double spacing = std::ldexp(1.0, exponent - getPrecision(type) + 1);
   double steps = x / spacing, down = std::floor(steps);
   double rounded = (steps - down > drawFraction(x) ? down + 1 : down) * spacing;
-  // Values that are too large go where rounding to the nearest puts them.
+  // Values that are too large overflow as with rounding to the nearest.
   bool mayOverflow =
       exponent >= int(llvm::APFloat::semanticsMaxExponent(semantics));
   return makeReal(mayOverflow ? roundToType(rounded, type) : rounded);

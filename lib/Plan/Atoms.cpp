@@ -13,7 +13,8 @@ using namespace tp;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// Numbered as in a rule: operands first, then results.
+/// Returns tensor `i`, numbered as in a sharding rule: operands first, then
+/// results.
 static Value getTensor(Operation *op, unsigned i) {
   return i < op->getNumOperands() ? op->getOperand(i)
                                   : op->getResult(i - op->getNumOperands());
@@ -76,8 +77,8 @@ tp::plan::collectAtoms(Operation *root, ShardingTable &table, bool allAxes) {
     cuts[axis].insert(mesh.axes[axis].size);
     int64_t last = 1;
     for (int64_t cut : cuts[axis]) {
-      // If two parts do not divide each other, no tensor can be sharded along
-      // both; the finer pieces of the first are enough.
+      // If a cut is not a multiple of the previous one, no tensor can be
+      // sharded at both, so it is skipped.
       if (cut == last || cut % last != 0)
         continue;
       atoms.push_back({axis, last, cut / last});

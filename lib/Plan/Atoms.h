@@ -8,13 +8,14 @@
 
 namespace tp::plan {
 
-/// The parts of mesh axes that all layouts are made of. An axis is divided
-/// wherever a sharding of `root` divides it, or where a dimension of several
-/// factors would: if `x` is larger than the number of heads in a dimension of
-/// heads and features, a part of it shards the features.
+/// Returns the parts of mesh axes that all layouts are made of. An axis is
+/// divided where a sharding in `root` divides it, or where a dimension that
+/// consists of several factors does: if `x` is larger than the number of heads
+/// in a dimension of heads and features, part of `x` shards the features.
 ///
-/// Unless `allAxes`, axes that nothing in `root` uses are left out, as the user
-/// has not asked for them. A manual region only has its free axes.
+/// Unless `allAxes` is set, axes that nothing in `root` uses are left out,
+/// because the user has not asked for them. For a manual region, only its free
+/// axes are included.
 llvm::SmallVector<AxisRef> collectAtoms(mlir::Operation *root,
                                         ShardingTable &table, bool allAxes);
 

@@ -28,8 +28,8 @@ static Value getCarrier(Value value) {
   return channel->getOwner();
 }
 
-/// The same for the value that a use becomes. A manual region determines the
-/// layouts of its operands.
+/// As above, for the value that a use becomes inside or after an op. A manual
+/// region determines the layouts of its operands.
 static Value getCarrier(OpOperand &use) {
   std::optional<Channel> channel = getChannel(use);
   if (!channel || (channel->op.isBorder() && channel->op == use.getOwner()))
@@ -66,7 +66,7 @@ public:
   PlanGraph run() {
     graph.numPoints = view.getNumPoints();
     // Find the values that may be partial. A loop may carry values that its
-    // body computes, so the kinds grow to a fixpoint.
+    // body computes, so this is repeated until no set of kinds grows.
     while (enumerate()) {
     }
     findInPlace();
@@ -84,8 +84,8 @@ public:
   }
 
 private:
-  /// One round over the ops in program order. Returns true if loops turn out to
-  /// carry kinds that were not known yet.
+  /// Enumerates the strategies of all ops in program order. Returns true if a
+  /// loop carries reduction kinds that were not known before.
   bool enumerate() {
     bool grew = false;
     auto getKinds = [&](Value operand) {
@@ -208,7 +208,7 @@ private:
       port = addFixed(space.getNumber(arg));
     PlanValue *value = addValue(arg, port, 0);
     if (getRole(function, arg.getArgNumber()) == Role::Input)
-      value->end = graph.numPoints - 1; // the caller's, for the whole call
+      value->end = graph.numPoints - 1; // the caller holds it throughout
     else
       value->storage = PlanValue::Persistent;
   }
@@ -286,7 +286,7 @@ private:
   }
 
   /// Adds the choice of each result's layout. A result that overwrites an
-  /// argument shares its choice, unless both are annotated.
+  /// argument shares the argument's choice, unless both are annotated.
   void addResults() {
     for (BlockArgument arg : function.getArguments())
       if (auto donated = function.getArgAttrOfType<IntegerAttr>(
@@ -420,7 +420,7 @@ private:
   llvm::DenseMap<Operation *, const StrategySet *> strategies;
   llvm::DenseMap<Value, KindSet> partial;
   llvm::DenseMap<unsigned, unsigned> fixed; ///< Choices by layout.
-  std::map<unsigned, Port> results;         ///< Free ones, by number.
+  std::map<unsigned, Port> results;         ///< Free results, by number.
   llvm::DenseSet<Value> inPlace;
 };
 

@@ -35,7 +35,7 @@ public:
   }
 
 private:
-  /// Makes the copies for the uses from the last cut to the next.
+  /// Makes the copies for the uses from the previous cut to `cut`.
   void makeCopies(unsigned cut) {
     firstUse = lastUse;
     lastUse = cut;
@@ -51,14 +51,15 @@ private:
       unsigned number = numbers[getPlace(needed[use])];
       unsigned moment = getMoment(value.needs[use].end);
       copies[number].end = std::max(copies[number].end, moment);
-      // Not a point in a region of the user: these come after the user's own
-      // point.
+      // Points in the user's regions come after its own point, so they must be
+      // included.
       lastMoments[number] =
           std::max(lastMoments[number], 2 * value.needs[use].after - 1);
     }
   }
 
-  /// Layouts that some op needs come before those that are only passed on.
+  /// Collects the layouts that some op needs, then those that are only passed
+  /// on.
   void collectLayouts() {
     layouts.assign(1, copies.front().layout);
     auto add = [&](bool isPassedOn) {
@@ -122,7 +123,8 @@ private:
     lastMoments.push_back(copy.begin);
   }
 
-  /// If only a smaller copy still needs its source, makes the copy at once.
+  /// If a source is only held for a smaller copy, makes that copy as soon as
+  /// the source has no other use.
   void freeEarly() {
     for (unsigned number = 1; number < copies.size(); ++number) {
       Copy &copy = copies[number], &source = copies[copy.source];
@@ -139,8 +141,9 @@ private:
     }
   }
 
-  /// The caller's storage is not freed. The point where a region's argument
-  /// begins may be in another region of the op.
+  /// Returns true if `source` can be freed after `moment`. Storage of the
+  /// caller cannot. The point at which a region's argument begins may be in
+  /// another region of the op.
   bool canBeMadeAfter(unsigned source, unsigned moment) const {
     return source != 0 || (value.storage == PlanValue::Activation &&
                            (llvm::isa<mlir::OpResult>(value.value) ||
@@ -156,7 +159,7 @@ private:
   unsigned required = 0;
   llvm::SmallVector<Copy, 2> copies;
   /// By copy: the last moment of the ops that use it, including their regions,
-  /// or its first moment if none does.
+  /// or its first moment if it has no users.
   llvm::SmallVector<unsigned, 2> lastMoments;
 };
 

@@ -29,25 +29,24 @@ inline unsigned getMoment(unsigned point) { return 2 * point + 1; }
 /// A value in one layout.
 struct Copy {
   unsigned layout = 0;
-  /// The index of the copy that it is made from; the value itself has its own
-  /// index.
+  /// The index of the copy that this one is made from; for the value itself,
+  /// its own index.
   unsigned source = 0;
   /// The first use that needs the copy; null for the value itself.
   const PlanUse *need = nullptr;
   /// The copy serves uses [firstUse, lastUse) of the value's needs, with no cut
   /// between them.
   unsigned firstUse = 0, lastUse = 0;
-  /// The first and the last moment at which it is held.
+  /// The first and the last moment at which the copy is held.
   unsigned begin = 0, end = 0;
 };
 
-/// The numbers of those needs of a value before which its uses are cut,
-/// ascending.
+/// The indices of the needs before which a value's uses are cut, ascending.
 using Cuts = llvm::SmallVector<unsigned, 0>;
 
-/// Returns the value with this number, which must be an origin, and its copies,
-/// each after the one that it is made from. A copy is made as late as its uses
-/// allow, or as early as its source allows if that frees memory.
+/// Returns the value with number `value`, which must be an origin, followed by
+/// its copies. Each copy comes after its source. A copy is made as late as its
+/// uses allow, or as early as its source allows if that frees memory.
 llvm::SmallVector<Copy, 2> getCopies(SearchSpace &space, const PlanGraph &graph,
                                      unsigned value,
                                      const cost::ReshardPrices &prices,

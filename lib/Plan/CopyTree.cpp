@@ -31,8 +31,8 @@ public:
   }
 
 private:
-  /// Always adds the cheapest copy next, so that a reduce-scattered sum serves
-  /// the next gather.
+  /// Always adds the cheapest copy next, so that a gather can start from a
+  /// reduce-scattered sum.
   void grow() {
     llvm::SmallVector<unsigned, 4> made{0};
     while (made.size() < count) {
@@ -50,7 +50,8 @@ private:
     }
   }
 
-  /// Makes copies from later ones where that is cheaper.
+  /// Changes the source of a copy where that is cheaper. The new source may be
+  /// a copy that was added later.
   void improve() {
     for (bool isBetter = true; isBetter;) {
       isBetter = false;
@@ -97,7 +98,7 @@ private:
     parents = std::move(best);
   }
 
-  /// The cost of the tree; infinite if the parents form no tree.
+  /// The cost of the tree; infinite if the parents do not form a tree.
   double getSum() const {
     double sum = 0;
     for (unsigned node = 1; node < count; ++node) {

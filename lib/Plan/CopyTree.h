@@ -8,8 +8,8 @@
 //     [{"x"}, {}] --all-gather--> [{}, {}] --slice, free--> [{}, {"x"}]
 //
 // The cheapest tree that reaches all layouts is a Steiner arborescence, which
-// is NP-hard to find in general. Up to four layouts have few trees, which are
-// all tried. A larger tree is grown as by Prim's algorithm, and then improved.
+// is NP-hard to find in general. With up to four layouts, all trees are tried.
+// A larger tree is grown as in Prim's algorithm, and then improved.
 
 #ifndef TPOPT_PLAN_COPYTREE_H
 #define TPOPT_PLAN_COPYTREE_H
@@ -21,9 +21,9 @@
 namespace tp::plan {
 
 /// For each of `count` layouts, returns the layout that it is made from, or
-/// kUnused if it is not made. Layout 0 exists. The next `required` ones are
-/// needed, and the others may be used as intermediate steps. `getCost(a, b)` is
-/// the cost of making b from a; it must not be negative.
+/// kUnused if it is not made. Layout 0 already exists. The next `required`
+/// layouts are needed, and the others may be used as intermediate steps.
+/// `getCost(a, b)` is the cost of making b from a; it must not be negative.
 llvm::SmallVector<unsigned, 4>
 growCopies(unsigned count, unsigned required,
            llvm::function_ref<double(unsigned, unsigned)> getCost);

@@ -86,8 +86,8 @@ private:
     return moves;
   }
 
-  /// The values that, with their copies, take most memory at a moment. All
-  /// others free little, and it would take long to look at all moves.
+  /// The values that take most memory at a moment, including their copies. All
+  /// others would free little, and trying all moves would take long.
   std::vector<unsigned> findLargest(unsigned moment) const {
     constexpr size_t kMost = 64;
     std::vector<std::pair<int64_t, unsigned>> order;
@@ -106,8 +106,8 @@ private:
     return values;
   }
 
-  /// Adds the cuts of a value's uses that free a copy which is only waiting at
-  /// this moment.
+  /// Adds cuts that free a copy of `value` at `moment` if no op uses it at that
+  /// time.
   void addCuts(unsigned value, unsigned moment, std::vector<Move> &moves) {
     const std::vector<PlanUse> &needs = graph.values[value].needs;
     llvm::SmallSetVector<unsigned, 2> places;
@@ -125,8 +125,9 @@ private:
       moves.push_back({Move::Cut, value, place});
   }
 
-  /// The cost of a move for each byte that it frees at a moment. Returns
-  /// nullopt if it frees nothing there, or if it raises the peak.
+  /// Returns the cost of a move per byte that it frees at `moment`, or nullopt
+  /// if it frees nothing there or raises the peak. Otherwise the move is kept
+  /// if `keeps`.
   std::optional<double> tryMove(const Move &move, unsigned moment, bool keeps) {
     auto getBytes = [&] {
       return price.getBytesAt(moment) + price.getPersistentBytes();

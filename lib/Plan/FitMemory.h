@@ -3,10 +3,11 @@
 
 // Makes a plan fit into memory.
 //
-// The cheapest plan holds values in order to send fewer bytes: the gathered
-// weights of all layers wait for the backward pass, or a large value is whole
-// because that saves a gather. While the plan needs more memory than there is,
-// some of that is undone at the moment of the peak, by moves of two kinds:
+// The cheapest plan holds values in order to send fewer bytes: it keeps the
+// gathered weights of all layers for the backward pass, or replicates a large
+// value to save a gather. While the plan needs more memory than there is, some
+// of these decisions are undone at the moment of the peak, by two kinds of
+// moves:
 //
 //     cut the uses of a value     its copy is freed, and made again later
 //     take another option         an op makes or needs smaller blocks

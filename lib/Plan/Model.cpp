@@ -32,7 +32,8 @@ void Model::addNodes() {
   size_t numOptions = 0;
   for (const Choice &choice : graph.choices)
     numOptions += choice.options->prices.size();
-  // A choice and the copies of its values have about as many options.
+  // The nodes for copies of a choice's values have about as many options as the
+  // choice.
   problem.reserveNodes(2 * graph.choices.size(), 2 * numOptions);
   unsigned next = 0;
   for (unsigned value = 0; value < graph.values.size(); ++value) {
@@ -87,7 +88,7 @@ void Model::connect(unsigned number) {
 }
 
 void Model::connect(const PlanValue &value, End from, End to) {
-  // The value is carried on unchanged.
+  // Both ends are the same choice, so the value keeps its layout.
   if (from.node && from.node == to.node)
     return;
   // An edge runs from the earlier node to the later one; values that the body
@@ -130,7 +131,7 @@ std::vector<Model::Alternative> Model::getAlternatives(Port port,
   std::vector<double> regrets =
       problem.getRegrets(solution.selection, *nodes[port.choice],
                          [&](unsigned node) { return copies.count(node); });
-  // For each layout, the cheapest of the options that give it.
+  // By layout: the least regret among the options that give it.
   const LayoutList &layouts = graph.getLayouts(port);
   std::vector<double> least(layouts.size(),
                             std::numeric_limits<double>::infinity());

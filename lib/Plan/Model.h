@@ -13,11 +13,12 @@
 
 namespace tp::plan {
 
-/// A PBQP prices pairs of choices. A value with several uses gets an additional
-/// node for the copy that they share, in any layout, and each use that wants
-/// another layout pays for it. That is the price of the program if at most one
-/// of the uses wants more than slices of that copy; otherwise it is an upper
-/// bound, as copies for equal uses are counted once per use.
+/// A PBQP has costs only for pairs of choices. So a value with several uses
+/// gets an additional node for a copy that the uses share, in any layout; each
+/// use that needs another layout pays for a reshard of that copy. The cost is
+/// exact if at most one of the uses needs more than a slice of the copy.
+/// Otherwise it is an upper bound, because equal reshards are counted once per
+/// use.
 class Model {
 public:
   /// Space and graph must outlive the model.
@@ -36,7 +37,8 @@ public:
   }
 
   /// After solve(): another layout of a tensor, and how much the total cost
-  /// would then rise, with copies made anew and all other choices unchanged.
+  /// would then rise, with shared copies chosen again and all other choices
+  /// unchanged.
   struct Alternative {
     unsigned layout;
     double regret;
@@ -45,8 +47,8 @@ public:
   std::vector<Alternative> getAlternatives(Port port, unsigned most) const;
 
 private:
-  /// One side of an edge: the layout for each option of a node. If the layout
-  /// is not chosen, there is no node.
+  /// One end of an edge: a node and the layout that each of its options gives.
+  /// There is no node if only one option exists.
   struct End {
     std::optional<unsigned> node;
     const LayoutList *layouts;
@@ -64,7 +66,7 @@ private:
   const PlanGraph &graph;
   solver::Problem problem;
   solver::Problem::Solution solution;
-  double constant = 0; ///< The cost of everything that is not chosen.
+  double constant = 0; ///< The cost that all selections share.
   std::vector<std::optional<unsigned>> nodes; ///< By choice.
   struct Shared {
     unsigned node;

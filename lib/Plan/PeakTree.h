@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sums and peaks that are kept up to date: a change takes time in the logarithm
-// of their size.
+// Sums and maxima that are kept up to date. A change takes time logarithmic in
+// the number of entries.
 
 #ifndef TPOPT_PLAN_PEAKTREE_H
 #define TPOPT_PLAN_PEAKTREE_H
@@ -21,7 +21,8 @@ inline size_t getTreeWidth(size_t count) {
   return width;
 }
 
-/// A row of numbers and its maximum; all numbers in a range are raised at once.
+/// A row of numbers and its maximum. An amount can be added to all numbers in a
+/// range at once.
 ///
 ///     PeakTree held(5);        // 0 0 0 0 0
 ///     held.add(1, 3, 8);       // 0 8 8 8 0
@@ -29,7 +30,7 @@ inline size_t getTreeWidth(size_t count) {
 ///     held.getMax();           // 10, at place 3
 ///
 /// This is a segment tree. Each node has the maximum of its part of the row,
-/// minus the amounts that were added to parts that contain it.
+/// not counting amounts that were added to its ancestors.
 class PeakTree {
 public:
   explicit PeakTree(size_t count)

@@ -13,8 +13,8 @@
 //
 // A selection takes one option of each choice. That determines the layout in
 // which each value is made, and the layout in which each user needs it; where
-// the two differ, the value is resharded. The cost of the program of a
-// selection follows from the graph (PlanPrice.h).
+// the two differ, the value is resharded. Graph and selection determine the
+// cost of the program (PlanPrice.h).
 
 #ifndef TPOPT_PLAN_PLANGRAPH_H
 #define TPOPT_PLAN_PLANGRAPH_H
@@ -24,7 +24,7 @@
 
 namespace tp::plan {
 
-/// An option of each choice, by number.
+/// The number of the selected option, for each choice.
 using Selection = std::vector<unsigned>;
 
 struct Choice {
@@ -33,7 +33,7 @@ struct Choice {
   unsigned point = 0; ///< Where the op runs.
 };
 
-/// A tensor of a choice. Each option of the choice gives it a layout.
+/// One of the tensors of a choice. Each option of the choice gives it a layout.
 struct Port {
   unsigned choice = 0, tensor = 0;
 };
@@ -53,22 +53,22 @@ struct PlanUse {
 struct PlanValue {
   mlir::Value value;
   mlir::RankedTensorType type;
-  mlir::RankedTensorType storedType; ///< The type for counting its memory.
+  mlir::RankedTensorType storedType; ///< The type that determines its memory.
   Port producer;
   llvm::SmallVector<PlanUse, 2> uses; ///< In program order.
   double times = 1; ///< How often a copy of the value is made.
-  /// The shares of a launch's start that its reshards pay.
+  /// The fractions of a launch's start that its reshards pay.
   StartShares shares;
   /// The number of choices that precede the value in program order.
   unsigned position = 0;
-  /// The number of the value that this one is the same as. Constraints and
-  /// barriers only pass their operand on, so their result shares its copies.
-  /// All other values are their own origin.
+  /// The number of the value that this one is equal to. Constraints and
+  /// barriers only pass their operand on, so their result shares the operand's
+  /// copies. All other values are their own origin.
   unsigned origin = 0;
   /// For an origin: the uses of all values with this origin, in program order.
   std::vector<PlanUse> needs;
-  /// Whether the value crosses the border of a manual region. The cost is part
-  /// of the surrounding program.
+  /// Whether the value crosses the border of a manual region. Its reshard is
+  /// charged to the surrounding program.
   bool isBorder = false;
 
   /// The first and the last point at which memory is held for the value itself,
@@ -96,8 +96,8 @@ struct PlanGraph {
   llvm::SmallVector<Held, 0> bodies;
 
   llvm::DenseMap<mlir::Operation *, unsigned> opChoices;
-  /// For values that regions carry, for arguments, and for values that cross a
-  /// border: by the result or argument that represents them.
+  /// The choices of values that regions carry, of arguments, and of values that
+  /// cross a border, by the result or argument that represents them.
   llvm::DenseMap<mlir::Value, unsigned> carriers;
   llvm::DenseMap<mlir::Value, unsigned> valueNumbers;
   /// The choice of the layout of each free result, by the result's number.

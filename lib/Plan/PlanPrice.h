@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The cost of the program of a selection, kept up to date as options change.
+// The cost of the program for a selection, kept up to date as options change.
 
 #ifndef TPOPT_PLAN_PLANPRICE_H
 #define TPOPT_PLAN_PLANPRICE_H
@@ -16,11 +16,12 @@ public:
   /// Space and graph must outlive this object.
   PlanPrice(SearchSpace &space, const PlanGraph &graph, Selection selection);
 
-  /// Takes another option for a choice. The time grows with the number of uses
-  /// of the choice's values, and with the logarithm of the size of the program.
+  /// Selects another option for a choice. The time grows with the number of
+  /// uses of the choice's values, and with the logarithm of the size of the
+  /// program.
   void select(unsigned choice, unsigned option);
   const Selection &getSelection() const { return selection; }
-  /// Replaces the cuts of a value's uses and makes its copies anew.
+  /// Replaces the cuts of a value's uses and recomputes its copies.
   void setCuts(unsigned value, Cuts cuts);
   const Cuts &getCuts(unsigned value) const { return parts[value].cuts; }
 
@@ -28,8 +29,8 @@ public:
   const cost::Price &getPrice() const { return prices.getSum(); }
   /// Bytes that arguments keep from one call to the next.
   int64_t getPersistentBytes() const { return persistent; }
-  /// The peak memory of all other values, in bytes. It is that of the program,
-  /// or higher where several reshards are made before one op.
+  /// The peak memory of all other values, in bytes. It may exceed the peak of
+  /// the program where several reshards are made before one op.
   int64_t getPeakBytes() const { return held.getMax(); }
   /// The sum of both: the memory that a device must have.
   int64_t getHeldBytes() const { return persistent + held.getMax(); }
@@ -46,7 +47,8 @@ public:
   llvm::ArrayRef<Held> getHeld(unsigned value) const {
     return parts[value].held;
   }
-  /// The value and its copies. It must be an origin, and not at a border.
+  /// Returns the value and its copies. The value must be an origin and must not
+  /// cross a border.
   llvm::SmallVector<Copy, 2> getCopies(unsigned value) const {
     return plan::getCopies(space, graph, value, *parts[value].prices, selection,
                            parts[value].cuts);
@@ -82,7 +84,7 @@ private:
   std::vector<int64_t> scratch;                         ///< By choice.
   std::vector<Part> parts;                              ///< By value.
   std::vector<std::optional<Target>> targets;           ///< By value.
-  SumTree<cost::Price> prices; ///< Those of choices come first.
+  SumTree<cost::Price> prices; ///< Of choices, then of values.
   PeakTree held;               ///< By moment.
   int64_t persistent = 0;
 };

@@ -77,12 +77,12 @@ static bool canSliceBeforeReshard(Operation *op, ShardingTable &table) {
   });
 }
 
-/// The relative difference up to which costs count as equal, as they may be
-/// sums of the same terms in another order.
+/// The relative difference up to which costs count as equal: they may be sums
+/// of the same terms in different orders.
 static constexpr double kRounding = 1e-12;
 
-/// How often a plan is made anew with the starts that it has, and the error of
-/// its cost, as a share, for which that is not worth it.
+/// The maximum number of times that a plan is revised (see `reviseStarts`), and
+/// the relative error of its cost up to which a revision is not worthwhile.
 static constexpr int kMostRevisions = 2;
 static constexpr double kStartSlack = 1e-3;
 
@@ -116,10 +116,10 @@ struct Planner::Impl {
       reviseStarts();
   }
 
-  /// Plans again with the starts that the plan has. The first plan assumes that
-  /// all values share launches that may. If few of them have any, each pays
-  /// more, and another plan can be cheaper. Keeps the cheapest plan, each
-  /// priced with its own starts.
+  /// Plans again with the starts that the current plan needs. The first plan
+  /// assumes that all values that may share launches do. If only few of them
+  /// have launches, each pays a larger share, and another plan may be cheaper.
+  /// Each plan is priced with its own starts, and the cheapest one is kept.
   void reviseStarts() {
     SharedStarts assumed = *starts, best = assumed;
     double least = std::numeric_limits<double>::infinity(),
@@ -168,11 +168,11 @@ struct Planner::Impl {
     return launches;
   }
 
-  /// Rows that index vectors count may be sharded, which saves bytes but may
-  /// take more launches. With links, starts are part of the cost. Without
-  /// links, each extra launch must save at least the average cost per launch of
-  /// the plan: saving a fraction of the cost justifies the same fraction of
-  /// extra launches.
+  /// Sharding the dimensions in `tp.counted` saves bytes but may take more
+  /// launches. With links, starts are part of the cost. Without links, keeps
+  /// these dimensions whole unless each extra launch saves at least the average
+  /// cost per launch of the plan: saving a fraction of the cost justifies the
+  /// same fraction of extra launches.
   void leaveCountedWhole() {
     if (space.table.getMesh().hasLinks)
       return;
@@ -207,7 +207,8 @@ struct Planner::Impl {
            });
   }
 
-  /// Undoes decompositions that make the plan cheaper while it does not fit.
+  /// While the plan does not fit, undoes decompositions that make it cheaper
+  /// but take more memory. Then changes the plan itself.
   void fit() {
     for (const auto &[gain, rewrites] : decomposed) {
       int64_t before = price->getHeldBytes();
@@ -243,10 +244,10 @@ struct Planner::Impl {
 
   /// Replaces ops that need a factor whole, but have it sharded by propagation,
   /// by their decompositions where that makes the whole program cheaper. Equal
-  /// ops, such as those of repeated layers, are decided together. So are
-  /// splices that become slices again, as these rarely leave less to send. Flat
-  /// products around an attention are sharded as the attention is, and decided
-  /// together.
+  /// ops, such as those of repeated layers, are decided together. So are all
+  /// splices that become slices again, because these rarely leave less to send,
+  /// and all flat products around an attention, because they are sharded like
+  /// the attention.
   void decomposeWhereCheaper() {
     std::map<std::vector<const void *>, unsigned> numbers;
     std::vector<SmallVector<ProgramView::Rewrite *>> groups; // program order
@@ -273,7 +274,7 @@ struct Planner::Impl {
     for (const SmallVector<ProgramView::Rewrite *> &rewrites : groups) {
       view.set(rewrites, /*isOn=*/true);
       double cost = solve();
-      // The gain must exceed rounding errors: the op that is not decomposed
+      // The gain must exceed rounding errors. On a tie, the op is kept, as it
       // holds no intermediate values.
       if (cost < (1 - kRounding) * best) {
         decomposed.insert({best - cost, rewrites});
@@ -318,8 +319,8 @@ struct Planner::Impl {
   std::optional<SharedStarts> starts; ///< If starts cost something.
   std::optional<Model> model;
   std::optional<PlanPrice> price;
-  /// The chosen decompositions, those of equal ops together, by the amount that
-  /// they save.
+  /// The chosen decompositions, grouped by equal ops, with the cost that each
+  /// group saves.
   std::multimap<double, SmallVector<ProgramView::Rewrite *>> decomposed;
   /// The additional cost of the plan that was accepted for fewer launches.
   double traded = 0;

@@ -7,7 +7,7 @@
 ///     Planner planner(function, table, cost);
 ///     planner.choose();                  // nothing has changed yet
 ///     planner.getCost().price.cost;      // seconds, or bytes
-///     planner.getLayout(value);          // in which an op makes it
+///     planner.getLayout(value);          // the layout in which an op makes it
 ///     planner.getReshards(value);        // additional layouts for its users
 ///
 /// Rewrites are part of the choice:
@@ -26,8 +26,8 @@
 ///     planner.select(argument, layout);
 ///     planner.getCost().peakBytes;
 ///
-/// The cost is that of lib/Cost for the program of the plan: `getPrice` of the
-/// rewritten program gives the same.
+/// The cost equals the one that `getPrice` (lib/Cost) gives for the rewritten
+/// program.
 
 #ifndef TPOPT_PLAN_PLANNER_H
 #define TPOPT_PLAN_PLANNER_H
@@ -43,14 +43,14 @@ struct PlannerOptions {
   /// Also choose the layouts of arguments and results that no annotation has
   /// closed. Otherwise they keep the layouts that propagation gave them.
   bool freeArguments = false;
-  /// Any axis of the mesh may shard something. Otherwise only those that occur
-  /// in an annotation may, as the user has not asked for the others.
+  /// Any axis of the mesh may shard something. Otherwise only axes that occur
+  /// in an annotation may, because the user has not asked for the others.
   bool allAxes = false;
   /// The bytes that a device may hold; 0 if unknown. A plan that needs more is
   /// replaced by a cheap one that fits, or at least needs less.
   int64_t capacity = 0;
-  /// The payload up to which collectives will be combined into one launch, and
-  /// share its start; 0 if they are not combined.
+  /// The largest payload of a launch into which collectives will be combined,
+  /// so that they share its start; 0 if they are not combined.
   int64_t bucketBytes = 0;
 };
 
@@ -75,7 +75,7 @@ public:
           const cost::CostModel &cost, PlannerOptions options = {});
   ~Planner();
 
-  /// Chooses rewrites and layouts of least cost such that the program fits.
+  /// Chooses the cheapest rewrites and layouts with which the program fits.
   void choose();
   /// Returns true if the solver has proved that no other layouts cost less,
   /// whatever memory they need. The proof is about the solver's model of the
@@ -92,8 +92,8 @@ public:
   /// The layout in which a value is made. The value may be an argument of a
   /// region.
   const TensorSharding &getLayout(mlir::Value value) const;
-  /// The layout in which an argument enters the root, a manual region, or in
-  /// which a result leaves it.
+  /// The layout in which an argument enters the root, or a result leaves it, if
+  /// the root is a manual region.
   const TensorSharding &getBorder(mlir::Value carrier) const;
   /// The layout of a result of the function; null if the result was not free.
   const TensorSharding *getResultLayout(unsigned result) const;
@@ -105,13 +105,13 @@ public:
     /// for the value itself.
     int source;
     bool isFree; ///< Whether nothing is sent: each device already has the data.
-    /// The op before which it is made, and the user for whose sake it is made.
+    /// The op before which the copy is made, and the user that it is made for.
     mlir::Operation *before, *user;
     /// The uses that take the copy.
     llvm::SmallVector<mlir::OpOperand *, 2> uses;
   };
-  /// In the order in which they are made. The result of a constraint or barrier
-  /// counts as the value that it passes on.
+  /// Returns the reshards of a value in the order in which they are made. The
+  /// result of a constraint or barrier counts as the value that it passes on.
   llvm::SmallVector<Reshard, 0> getReshards(mlir::Value value) const;
 
   struct Alternative {
@@ -123,10 +123,10 @@ public:
   llvm::SmallVector<Alternative> getAlternatives(mlir::Value value,
                                                  unsigned most) const;
 
-  /// Makes an op compute `value` in another layout, by the cheapest strategy
-  /// that does, or changes the layout of an argument. Returns false if that is
-  /// impossible: arguments are free only with `freeArguments`. Nothing else
-  /// changes.
+  /// Makes an op compute `value` in another layout, using the cheapest strategy
+  /// with that layout, or changes the layout of an argument. Returns false if
+  /// that is impossible: arguments are free only with `freeArguments`. Nothing
+  /// else changes.
   bool select(mlir::Value value, const TensorSharding &layout);
 
   /// Rewrites the program as chosen, but does not write layouts and reshards.

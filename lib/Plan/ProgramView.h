@@ -5,11 +5,11 @@
 //
 //     %y = softmax %x            %m = reduce max %x
 //     return %y                  %e = sub %x, %m ..
-//                                return %y, which stands for the last part
+//                                return the last part
 //
 // Plans with and without a rewrite can be priced and compared without changing
-// the program. The parts of a rewrite are in a separate block until it is
-// committed.
+// the program. The new ops of a rewrite, its parts, are in a separate block
+// until the rewrite is committed.
 
 #ifndef TPOPT_PLAN_PROGRAMVIEW_H
 #define TPOPT_PLAN_PROGRAMVIEW_H
@@ -26,8 +26,8 @@ namespace tp::plan {
 
 class ProgramView {
 public:
-  /// The ops in `root`, except those inside of its manual regions. The program
-  /// must not change while the view is used, except by commit().
+  /// Views the ops in `root`, except those inside its manual regions. The
+  /// program must not change while the view is used, except by commit().
   explicit ProgramView(mlir::Operation *root);
   /// Discards the rewrites that were not committed.
   ~ProgramView();
@@ -45,13 +45,14 @@ public:
     llvm::SmallVector<mlir::Operation *, 1> absorbed;
     mlir::Block block;
     llvm::SmallVector<mlir::Operation *> parts;
-    llvm::SmallVector<mlir::Value> values; ///< For the results of `op`.
+    llvm::SmallVector<mlir::Value> values; ///< Replace the results of `op`.
     bool isOn = false;
   };
 
-  /// Adds a rewrite, which is off. `build` makes the parts, using the operands
-  /// of the ops in the program, and returns the values that replace the results
-  /// of `op`. An op has at most one rewrite; a part may have a rewrite as well.
+  /// Adds a rewrite that is initially off. `build` creates the parts from
+  /// operands of the ops in the program, and returns the values that replace
+  /// the results of `op`. An op has at most one rewrite; a part may have a
+  /// rewrite as well.
   Rewrite &
   add(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> absorbed,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &)>
@@ -59,15 +60,16 @@ public:
   /// Turns rewrites on or off.
   void set(llvm::ArrayRef<Rewrite *> rewrites, bool isOn);
   /// Applies the rewrites that are on to the program and discards the others.
-  /// The view is then of the changed program.
+  /// Afterwards, the view shows the changed program.
   void commit();
 
   /// The ops of the view, each before the ops in its regions.
   llvm::ArrayRef<mlir::Operation *> getOps() const { return ops; }
   bool contains(mlir::Operation *op) const { return places.count(op); }
-  /// The op of the program that is `op`, or that `op` is a part of.
+  /// If `op` is part of a rewrite, returns the op of the program that the
+  /// rewrite replaces; otherwise returns `op`.
   mlir::Operation *getAnchor(mlir::Operation *op) const;
-  /// The value that stands for `value` in this view.
+  /// The value that replaces `value` in this view, or `value` itself.
   mlir::Value resolve(mlir::Value value) const;
   /// The uses of a value of the view, in program order.
   llvm::SmallVector<mlir::OpOperand *, 2> getUses(mlir::Value value) const;
@@ -105,7 +107,7 @@ private:
   std::vector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, Place> places;
   std::vector<mlir::Operation *> points;
-  /// Results of replaced ops, by the value that stands for them.
+  /// Results of replaced ops, by the value that replaces them.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> aliases;
 };
 

@@ -18,13 +18,13 @@
 
 namespace tp::plan {
 
-/// The shares of its start that a launch pays: less than 1 if it will be
-/// combined with others (SharedStarts.h).
+/// The fractions of a launch's start that a reshard pays: less than 1 if it
+/// will be combined with others (SharedStarts.h).
 struct StartShares {
   double sums = 1, gathers = 1;
 };
 
-/// References that it returns stay valid.
+/// Returned references stay valid as long as the search space.
 class SearchSpace {
 public:
   /// `atoms`: the parts of mesh axes that may shard something. `evenly`: no
@@ -34,7 +34,8 @@ public:
       : table(table), cost(cost), estimator(table.getMesh(), pool),
         strategies(table, atoms, cost, pool, evenly) {}
 
-  /// The number of a sharding. It is valid as long as the search space.
+  /// The number of a sharding, which must outlive the search space, because
+  /// numbers are cached by its address.
   unsigned getNumber(const TensorSharding &resolved);
   /// The number of the layout that the table gives `value`; a value without one
   /// is replicated.
@@ -45,8 +46,9 @@ public:
 
   /// The options of a tensor that can only have this layout.
   const StrategySet &getFixed(unsigned layout);
-  /// The layouts that a constraint may have for its operand and its result:
-  /// those that the user has chosen, and more on open dimensions.
+  /// The layouts that a constraint may have for its operand and its result: the
+  /// one that the user has written, and those with more axes on open
+  /// dimensions.
   const StrategySet &getConstrained(spmd::ConstraintOp op);
   /// The possible layouts of a value of `type` that is carried by a loop,
   /// returned by branches, or a free argument. An annotation fixes the
@@ -62,9 +64,10 @@ public:
   cost::ReshardPrices getPrices(mlir::RankedTensorType type) {
     return cost::ReshardPrices(estimator, cost, type);
   }
-  /// The cost and preference of resharding a tensor of `type` from each of
-  /// `from` to each of `to`, lists of the pool, `times` times, where a launch
-  /// pays its share of a start. If `transposed`, the rows correspond to `to`.
+  /// The cost, including preferences, of resharding a tensor of `type` `times`
+  /// times, from each layout in `from` to each layout in `to`. Both lists
+  /// belong to the pool. Launches pay the given `shares` of a start. If
+  /// `transposed`, the rows correspond to `to`.
   const solver::CostMatrix &getMatrix(mlir::RankedTensorType type,
                                       const LayoutList &from,
                                       const LayoutList &to, double times,

@@ -17,9 +17,9 @@ using namespace tp::plan;
 using namespace tp::spmd;
 
 /// Returns true if `op` only moves elements or computes element by element, so
-/// that tp-combine-collectives can postpone it with the collective that it
-/// needs. That includes the broadcast of a scalar, such as the norm that scales
-/// all gradients.
+/// that tp-combine-collectives can postpone it together with the collective
+/// that it depends on. This includes the broadcast of a scalar, such as the
+/// norm that scales all gradients.
 static bool isSimple(Operation *op) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
     return cast<RankedTensorType>(broadcast.getInput().getType()).getRank() ==
@@ -54,7 +54,7 @@ private:
     bool isEarly = false;   ///< Computed from arguments by simple ops.
     bool isCut = false;     ///< Computed from an argument that may be sharded.
     bool isLate = false;    ///< Leads only to results, by simple ops.
-    bool startsSum = false; ///< A late value that is the first partial sum.
+    bool startsSum = false; ///< A late value where a partial sum begins.
     bool isSum = false;     ///< A late value that may be a partial sum.
     bool isOfSum = false; ///< A late value that is computed from a partial sum.
   };
@@ -135,9 +135,9 @@ private:
                          [&](Value operand) { return isOfSum(operand); });
   }
   /// Returns true if a late value is linear in partial sums, so that it may be
-  /// one itself. An updated weight is not, nor is a gradient that is scaled by
-  /// its norm. Other terms that are added to a partial sum can be made partial
-  /// for free.
+  /// a partial sum itself. An updated weight is not linear, nor is a gradient
+  /// that is scaled by its norm. Other terms that are added to a partial sum
+  /// can be made partial for free.
   bool continuesSum(unsigned number) const {
     Operation *maker = getMaker(number);
     if (!maker || !kinds[number].isLate || isMaximum(maker))
@@ -194,7 +194,8 @@ private:
     found.ofBucket = getVolume(value.type.getShape()) *
                      getElementBytes(value.type) / bucketBytes;
   }
-  /// Returns true if the value is an argument, or converted from another type.
+  /// Returns true if the value is an argument, or is converted from another
+  /// element type.
   bool isFirstOfType(unsigned number) const {
     Operation *maker = getMaker(number);
     return !maker || llvm::none_of(maker->getOperandTypes(), [&](Type type) {

@@ -16,26 +16,27 @@ struct Launches {
   double sums = 0, gathers = 0;
 };
 
-/// The share of a start that the reshards of each value pay. Collectives
-/// whose results are not needed at once are combined later
+/// The share of a start that the reshards of each value pay. Collectives whose
+/// results are not needed immediately are combined later
 /// (tp-combine-collectives), up to `bucketBytes` per launch. They are of two
 /// kinds:
 ///
 /// * Gathers of arguments that products need, and of values computed from
-///   arguments by simple ops: weights of FSDP.
-/// * Sums that lead only to results, by ops that can be postponed as well:
-///   gradients, and the loss.
+///   arguments by simple ops: weights in FSDP.
+/// * Sums from which only results of the program are computed, by ops that can
+///   be postponed as well: gradients, and the loss.
 ///
-/// With n values of a kind and one element type in a block, each pays 1/n of a
-/// start, or its part of the bucket if that is more. With 25 MiB:
+/// If a block has n values of one kind and element type, each pays 1/n of a
+/// start, or the fraction of the bucket that it fills if that is more. With
+/// buckets of 25 MiB:
 ///
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches
 ///       1 gradient of 1 MiB     a whole start
 ///
 /// All others pay a whole start each: collectives that a product waits for,
 /// those in loops, and gathers of updated weights. The last are not discounted,
-/// as sharding an update for their sake saves less than its ops cost one by
-/// one.
+/// because the ops of an update are priced one by one, which overstates the
+/// benefit of sharding it.
 ///
 /// Before there is a plan, n counts all values that may have a reshard. For a
 /// plan, `recount` counts those that have one.
@@ -44,22 +45,22 @@ public:
   SharedStarts(const PlanGraph &graph, const ProgramView &view,
                const LayoutPool &pool, int64_t bucketBytes);
 
-  /// Sets the shares of the values of `graph`, which must be that of the
-  /// constructor, or one with the same values.
+  /// Sets the shares of the values of `graph`, which must be the graph given to
+  /// the constructor, or one with the same values.
   void setShares(PlanGraph &graph) const;
 
   /// Counts the values with launches. `launches` are those of each value.
   void recount(llvm::ArrayRef<Launches> launches);
 
-  /// The starts that these launches save, as a number of starts.
+  /// The number of starts that these launches save because they are combined.
   double getSaved(llvm::ArrayRef<Launches> launches) const;
 
 private:
   class Finder;
-  /// What is known of a value.
+  /// The known properties of a value.
   struct Kind {
     bool isGathered = false; ///< Its gathers share launches.
-    bool isSummed = false;   ///< Its sums do.
+    bool isSummed = false;   ///< Its sums share launches.
     unsigned company = 0;    ///< See Finder::Company.
     double ofBucket = 0;     ///< Its bytes, as a share of a bucket.
   };

@@ -43,7 +43,7 @@ public:
 private:
   struct Splice {
     SplicePieces pieces;
-    SmallVector<Operation *, 1> slices; ///< Slices whose operands it takes.
+    SmallVector<Operation *, 1> slices; ///< The slices that it absorbs.
   };
 
   ProgramView::Rewrite &add(Operation *op, const Splice &splice) {
@@ -56,8 +56,7 @@ private:
     });
   }
 
-  /// The dimensions that a slice or pad changes and that are sharded, if it may
-  /// change several.
+  /// The sharded dimensions that a slice or pad changes; empty for other ops.
   SmallVector<int64_t, 2> getCutDims(Operation *op) const {
     SmallVector<int64_t, 2> dims;
     if (!isa<SliceOp, PadOp>(op))
@@ -76,8 +75,8 @@ private:
     return dims;
   }
 
-  /// Adds a splice for each of `dims`, and a slice or a pad for the other
-  /// dimensions, before or after the splices, whichever exchanges less.
+  /// Adds a splice for each of `dims`. The other dimensions are sliced before
+  /// the splices, or padded after them, so that less is exchanged.
   ProgramView::Rewrite &addChain(Operation *op, ArrayRef<int64_t> dims) {
     auto wanted = cast<RankedTensorType>(op->getResult(0).getType());
     return view.add(op, {}, [&](OpBuilder &builder) {
@@ -131,8 +130,8 @@ private:
     });
   }
 
-  /// `op` as a splice, if it can be one. If it is the only user of a slice, the
-  /// splice takes the operand of that slice.
+  /// `op` as a splice, if it can be one. If `op` is the only user of a slice,
+  /// the splice takes the operand of that slice.
   std::optional<Splice> getSplice(Operation *op) {
     std::optional<SplicePieces> pieces =
         isa<SpliceOp>(op) ? std::nullopt : getSplicePieces(op);
@@ -151,7 +150,8 @@ private:
       splice.pieces.add(it->second.pieces.pieces.front());
       splice.slices.push_back(def);
     }
-    // The op only puts parts together again, so the splice would be a no-op.
+    // The op only reassembles a tensor from its parts, so the splice would be a
+    // no-op.
     if (splice.pieces.isIdentity())
       return std::nullopt;
     absorbed.insert(splice.slices.begin(), splice.slices.end());

@@ -9,8 +9,8 @@
 //
 // A splice can be sharded along its dimension, at the price of exchanging the
 // rows that devices lack; the ops that it replaces need the dimension whole.
-// Splices only add choices, so views always have them. If the dimension stays
-// whole, the splice is turned back into the original ops.
+// Splices only add choices, so the planner always uses them. If the dimension
+// stays whole, the splice is turned back into the original ops.
 
 #ifndef TPOPT_PLAN_SPLICES_H
 #define TPOPT_PLAN_SPLICES_H
@@ -23,13 +23,14 @@
 
 namespace tp::plan {
 
-/// Adds rewrites to splices for those of `ops` that move data along one
-/// dimension.
+/// Adds rewrites that turn those of `ops` that move data along one dimension
+/// into splices.
 llvm::SmallVector<ProgramView::Rewrite *>
 addSplices(ProgramView &view, llvm::ArrayRef<mlir::Operation *> ops,
            ShardingTable &table);
 
-/// Returns true if a splice with this layout is turned back.
+/// Returns true if a splice with this layout is turned back into the original
+/// ops.
 bool isTakenApart(SpliceOp splice, const TensorSharding &layout);
 
 /// The cost of the slices and the concatenation that replace a splice, and the

@@ -84,7 +84,7 @@ public:
   }
 
   /// Finds at most `count` strategies: those that differ least from the
-  /// tensors' `shardings`, if known, and among equals the cheapest. This is a
+  /// tensors' `shardings`, where known, and on a tie the cheapest. This is a
   /// limited discrepancy search (Harvey and Ginsberg, 1995).
   void runNear(ArrayRef<const TensorSharding *> shardings, size_t count) {
     limit = kMaxTried;
@@ -243,7 +243,7 @@ private:
   }
 
   void emit() {
-    // A value can be partial with only one kind.
+    // A value can be partial with only one reduction kind.
     std::optional<ReduceKind> kind;
     AxisList unreduced;
     auto addUnreduced = [&](ReduceKind of, ArrayRef<AxisRef> list) {
@@ -263,7 +263,7 @@ private:
       if (!addUnreduced(flow.kind, list))
         return;
 
-    // The layouts that these axes give; not all assignments have any.
+    // Get the layouts that these axes give. Some assignments give none.
     OpShardings shardings;
     if (getShardings(rule, factorAxes(), shardings) ||
         (evenly && havePadding(shardings)))
@@ -271,7 +271,7 @@ private:
     for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       for (unsigned operand : flow.operands) {
         if (list.empty())
-          continue; // another flow may give the kind of the operand
+          continue; // another flow may set the operand's kind
         shardings.operands[operand].unreduced.append(list.begin(), list.end());
         shardings.operands[operand].kind = flow.kind;
       }
@@ -347,12 +347,12 @@ private:
   ShardingRule rule;
   SmallVector<unsigned> free;
   SmallVector<Flow> flows;
-  /// The choice under construction.
+  /// The assignment under construction.
   Assignment lists;
   std::set<Assignment> seen;
   std::vector<Strategy> found;
-  /// Also limits the assignments that give no layouts, as they take time as
-  /// well.
+  /// Unlike `limit`, this also counts assignments that give no layouts, because
+  /// they take time as well.
   static constexpr size_t kMaxTried = 1 << 14;
   size_t limit = 0, tried = 0;
 };
@@ -389,8 +389,8 @@ static std::unique_ptr<StrategySet> makeSet(Operation *op,
   return set;
 }
 
-// The time of planning grows with the square of the number of strategies. Two
-// axes and the factors of a transformer's ops give fewer than these.
+// Planning time grows with the square of the number of strategies. The ops of a
+// transformer have fewer than this on a mesh with two axes.
 static constexpr size_t kMaxStrategies = 64, kNearStrategies = 24;
 
 std::vector<Strategy>
@@ -437,8 +437,8 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
     }
     large.insert(key);
   }
-  // There are too many: those near the op's shardings are kept, so the set
-  // depends on where the op is.
+  // There are too many. Only those near the op's shardings are kept, so the set
+  // depends on these as well.
   SmallVector<const TensorSharding *> shardings;
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(op->getOperands()),

@@ -53,11 +53,10 @@ struct StrategySet {
   }
 };
 
-/// Enumerates strategies: every part of the mesh may shard any factor that the
-/// op does not need whole, be left idle, or carry a partial value through a
-/// linear op. Equal ops share one set. Many parts and factors give too many
-/// strategies; then only those near the shardings that propagation gave the
-/// op's tensors are kept.
+/// Enumerates strategies: each atom may shard any factor that the op does not
+/// need whole, be left idle, or carry a partial value through a linear op.
+/// Equal ops share one set. If there are too many strategies, only those near
+/// the shardings that propagation gave the op's tensors are kept.
 class StrategyEnumerator {
 public:
   /// `atoms` are the disjoint parts of mesh axes that the program may use. If
@@ -70,7 +69,7 @@ public:
   /// `partial[i]`: the reduction kinds in which operand i may arrive unreduced.
   const StrategySet &get(mlir::Operation *op, llvm::ArrayRef<KindSet> partial);
   /// Sets whether ops equal to `op` keep the dimensions in `tp.counted` whole;
-  /// initially they may shard them.
+  /// by default, strategies may shard them.
   void setCountedWhole(mlir::Operation *op, bool isWhole);
   /// The ways to hold a tensor of `type` that is only passed on, perhaps
   /// unreduced in one of `kinds`, without duplicates. The tensor is operand 0
@@ -104,8 +103,8 @@ private:
 /// repeated layers.
 std::vector<const void *> getStructure(mlir::Operation *op);
 
-/// Sets the shardings of the results of `op` as its operands' shardings
-/// suggest, for an op that propagation has not seen.
+/// Infers the result shardings of `op` from its operand shardings, for an op
+/// that propagation has not seen.
 void inferShardings(mlir::Operation *op, ShardingTable &table);
 
 } // namespace tp::plan

@@ -35,7 +35,7 @@ getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
     if (product != size)
       return std::nullopt;
   }
-  // Trailing ones belong to the last dimension.
+  // Trailing dimensions of size 1 belong to the last dimension.
   for (int64_t size : shape) {
     if (size != 1 || parts.empty())
       return std::nullopt;
@@ -139,8 +139,8 @@ private:
     return shape;
   }
 
-  /// Returns true if the split undoes `reshape`, so that the product reads its
-  /// input.
+  /// Returns true if the split undoes `reshape`, so that the product can read
+  /// the input of `reshape`.
   bool isUndone(ReshapeOp reshape) {
     for (auto [letters, operand] : {std::pair(terms.lhs, einsum.getLhs()),
                                     std::pair(terms.rhs, einsum.getRhs())})

@@ -175,7 +175,7 @@ private:
 } // namespace
 
 std::string tp::getAdvice(const CollectiveCost &launch, ShardingTable &table) {
-  // A shift was written by the program's author.
+  // Shifts are written by the user, so there is no advice.
   auto collective = dyn_cast<CollectiveOpInterface>(launch.op);
   if (!collective)
     return "";

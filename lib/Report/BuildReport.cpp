@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reads the report out of a module.
+// Builds the report of a module.
 
 #include "lib/Report/BuildReport.h"
 
@@ -29,9 +29,9 @@ std::string tp::getPlace(Location loc) {
   return text;
 }
 
-/// The part `layers.N` of a path, as models of several libraries name it,
-/// including the prefix that tells whose layer it is: `decoder.layers.1` of
-/// `jit(f)/decoder.layers.1.fc1/dot`.
+/// Returns the part of a path that names a layer, such as `layers.N`, in the
+/// spelling of several libraries. An encoder or decoder is included:
+/// `decoder.layers.1` of `jit(f)/decoder.layers.1.fc1/dot`.
 static StringRef findLayer(StringRef path) {
   SmallVector<StringRef> words;
   for (size_t at = 0; at <= path.size(); at += words.back().size() + 1)
@@ -103,7 +103,7 @@ public:
   }
 
 private:
-  /// Checks that everything is there that the rest relies on.
+  /// Checks that all shardings that the rest relies on are present.
   LogicalResult check() {
     auto missing = [&](Location loc) {
       return emitError(loc) << prefix(ErrorCode::MissingSharding);
@@ -145,7 +145,7 @@ private:
     StringRef layer = getLayer(op->getLoc());
     if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table)) {
       // A launch between layers belongs to the layer that makes the value, if
-      // any. An argument belongs to its user.
+      // any. A launch for an argument belongs to the layer of its user.
       Value source = launch->source;
       if (source.getDefiningOp() || layer.empty())
         layer = getLayer(source.getLoc());
@@ -178,8 +178,9 @@ private:
     sum.replicated += some.replicated;
   }
 
-  /// Returns true if every device computes the same: on whole tensors, none of
-  /// which is a partial sum. Values in a manual region have no shardings.
+  /// Returns true if every device computes the same result: all tensors are
+  /// whole, and none is a partial sum. Values in a manual region have no
+  /// shardings.
   bool isReplicated(Operation *op) {
     auto isAlike = [&](Value value) {
       const TensorSharding *sharding = table.lookup(value);

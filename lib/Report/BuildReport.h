@@ -1,13 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Reads the report out of a module.
+/// \file Builds the report of a module.
 ///
-/// The module has run `tp-plan-collectives`, and perhaps `tp-localize`. If it
-/// has not been planned, an error says what to run. Times need a machine, or
-/// links on the mesh.
+/// `tp-plan-collectives` must have run on the module, and `tp-localize` may
+/// have run. If the module has not been planned, an error says what to run.
+/// Times need a machine, or links on the mesh.
 ///
-/// Layers are ops whose location has a name that contains `layers.N`:
+/// Ops whose location has a name that contains `layers.N` form a layer:
 /// `model.layers.3.mlp.gate` is in layer `layers.3`.
 
 #ifndef TPOPT_REPORT_BUILDREPORT_H
@@ -29,10 +29,11 @@ std::string getAdvice(const cost::CollectiveCost &launch, ShardingTable &table);
 /// `file:line:col`, or empty if `loc` has none.
 std::string getPlace(mlir::Location loc);
 
-/// `layers.N`, or empty if `loc` names no layer. Valid as long as the context.
+/// `layers.N`, or empty if `loc` names no layer. The string is valid as long as
+/// the context.
 llvm::StringRef getLayer(mlir::Location loc);
 
-/// `f32[512,2048]`, with the sizes given.
+/// `f32[512,2048]`, with the sizes in `shape`.
 std::string formatTensor(mlir::Type element, llvm::ArrayRef<int64_t> shape);
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Plans that need more memory than a device may use.
+/// \file Reports plans that need more memory than a device may use.
 
 #ifndef TPOPT_REPORT_CAPACITY_H
 #define TPOPT_REPORT_CAPACITY_H

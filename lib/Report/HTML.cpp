@@ -56,7 +56,7 @@ public:
   }
 
 private:
-  /// Text from outside may contain any bytes, and must not become markup.
+  /// Text from the program may contain any bytes, and must not become markup.
   std::string escape(llvm::StringRef text) {
     std::string out;
     llvm::raw_string_ostream stream(out);

@@ -65,7 +65,7 @@ private:
     json.attributeEnd();
   }
 
-  /// Names come from outside and may contain any bytes.
+  /// Names come from the program and may contain any bytes.
   void string(llvm::StringRef key, llvm::StringRef value) {
     json.attribute(key, llvm::json::fixUTF8(value));
   }

@@ -41,7 +41,8 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
     if (getSize(entry.axes) > 1)
       cut.push_back(dim);
 
-  // A single sharded dimension is drawn as it would be in a matrix.
+  // A single sharded dimension is drawn across if it is the last one, as in a
+  // matrix, and down otherwise.
   std::optional<unsigned> rowDim, columnDim;
   if (cut.size() >= 2) {
     rowDim = cut[0];
@@ -100,8 +101,8 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
   return picture;
 }
 
-/// The indices of `count` entries to show in `room` places: all, or the first
-/// and the last ones with a gap (none) between.
+/// The indices of `count` entries to show in `room` places: all of them, or the
+/// first and the last ones with a nullopt for the gap between them.
 static llvm::SmallVector<std::optional<unsigned>> select(size_t count,
                                                          size_t room) {
   llvm::SmallVector<std::optional<unsigned>> shown;
@@ -128,8 +129,7 @@ void tp::printPicture(const Picture &picture, llvm::raw_ostream &os) {
     if (!text.empty())
       margin = std::max(margin, text.size() + 3);
 
-  // A column takes a line, a blank, a box and a blank; a final line ends the
-  // row.
+  // A column takes a `|`, a blank, a box and a blank. A final `|` ends the row.
   size_t room = kWidth > margin + 1 ? (kWidth - margin - 1) / (box + 3) : 0;
   auto columns = select(picture.columnLabels.size(), std::max(room, kFewest));
   auto rows = select(picture.rowLabels.size(), kHeight);

@@ -38,8 +38,9 @@ template <typename T> struct Repeated {
   RepeatedName name;
 };
 
-/// Groups `values`, in order: each group has a value and all later ones for
-/// which `areAlike` says that they only differ in their names.
+/// Groups `values` in order. Each group has a value and all later values that
+/// differ from it only in the number in their names: `areAlike` compares
+/// everything else.
 template <typename T>
 std::vector<Repeated<T>>
 groupRepeated(llvm::ArrayRef<const T *> values,

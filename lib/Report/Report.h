@@ -21,8 +21,8 @@
 ///
 /// Units: bytes are those of one device; times are microseconds of one call.
 /// Without a machine, and without links on the mesh, times are unknown: JSON
-/// has 0 and `"timed": false`, the table a dash. If the memory capacity is
-/// unknown, it is given as 0, and everything fits.
+/// has 0 and `"timed": false`, the table has a dash. An unknown memory capacity
+/// is given as 0, and then every program fits.
 ///
 /// The HTML form is one file that loads nothing else.
 
@@ -38,7 +38,7 @@
 
 namespace tp {
 
-/// One launch, on every device.
+/// One collective launch, which runs on every device.
 struct CollectiveEntry {
   std::string kind;              ///< `all_reduce` and so on.
   std::vector<std::string> axes; ///< Sub-axes as `model:(1)2`.
@@ -52,16 +52,16 @@ struct CollectiveEntry {
   std::string reason;
   std::string value; ///< The name of the value that is sent.
   std::string layer; ///< Empty outside of layers.
-  std::string note;  ///< What `times` does not count.
+  std::string note;  ///< Says what `times` does not count.
   std::string advice;
-  bool requested = false; ///< By an annotation.
+  bool requested = false; ///< Whether an annotation asks for it.
 };
 
 /// An argument or a result.
 struct TensorEntry {
   std::string name;
-  std::string role;     ///< As `tp.role`, or `output`.
-  bool isGiven = false; ///< Whether by `tp.role`; else inferred.
+  std::string role;     ///< Values of `tp.role`, or `output`.
+  bool isGiven = false; ///< Whether by `tp.role`; else it is inferred.
   std::string global, local, sharding;
   int64_t bytes = 0; ///< Of a device's buffer.
   int64_t paddingBytes = 0;
@@ -89,9 +89,9 @@ struct MemoryEntry {
           optimizer = 0;
   int64_t padding = 0;  ///< The part of all these bytes that is padding.
   int64_t capacity = 0; ///< 0 if unknown.
-  std::string peakOp;   ///< The op at which activations take most, as planned.
-  /// Whether activations are those that the compiled program allocates.
-  /// Otherwise they are those of the plan, which are always in `planned`.
+  std::string peakOp;   ///< The op at the peak of activations in the plan.
+  /// Whether `activations` are the bytes that the compiled program allocates.
+  /// Otherwise they are the bytes of the plan, which are always in `planned`.
   bool isCompiled = false;
   int64_t planned = 0;
 
@@ -108,13 +108,13 @@ struct MemoryEntry {
 struct MeshEntry {
   std::string name;
   std::vector<std::pair<std::string, int64_t>> axes;
-  std::vector<int64_t> deviceIds; ///< By place; empty if they are 0, 1, 2, ..
+  std::vector<int64_t> deviceIds; ///< In mesh order; empty if 0, 1, 2, ..
 
   int64_t getNumDevices() const;
 };
 
-/// The amount by which something changes the cost of a function. The sums of
-/// all entries are the totals of the report.
+/// The amount by which one decision or pass changes the cost of a function. All
+/// entries add up to the totals of the report.
 struct PriceEntry {
   std::string stage;             ///< `partition` and so on.
   std::string kind;              ///< As in `#tp.price`: `plan`, `combined` ..
@@ -126,18 +126,18 @@ struct PriceEntry {
   int64_t count = 0;     ///< The number of things that `kind` counts.
 };
 
-/// The decisions of Partition.
+/// The decisions of the partition stage.
 struct PlanEntry {
   bool isKnown = false;
   int64_t reshards = 0;
   int64_t merged = 0; ///< Constants that were merged into another one.
-  double gap = 0;     ///< How much better another plan could be; as `sent`.
+  double gap = 0;     ///< The most that another plan could save; as `sent`.
 };
 
 /// The predicted time of the compiled program, in microseconds.
 struct OverlapEntry {
   bool isKnown = false;
-  double written = 0;   ///< If every collective is waited for at once.
+  double written = 0;   ///< If every collective is waited for immediately.
   double scheduled = 0; ///< With the actual schedule.
   double bound = 0;     ///< A lower bound for any order of starts and waits.
   double exposed = 0;   ///< Time in `scheduled` spent waiting for collectives.

@@ -34,7 +34,7 @@ static std::string formatAxes(AxisListAttr axes) {
 }
 
 std::string tp::formatSharding(ShardingAttr sharding, ShardingTable &table) {
-  // The record may have been written by hand.
+  // A record that was written by hand may name another mesh.
   if (sharding.getMesh().getValue() != table.getMesh().name)
     return llvm::to_string(sharding);
   return table.resolve(sharding, sharding.getDims().size())
@@ -177,8 +177,8 @@ std::string tp::describeAlternative(AlternativeAttr alternative,
                                     ShardingTable &table) {
   double cost = alternative.getCost().convertToDouble();
   bool isTimed = alternative.getUnit() == CostUnit::Seconds;
-  // Without times, arithmetic is counted in bytes as well: not all of them are
-  // sent.
+  // Without times, arithmetic is also counted in bytes, so not all of these
+  // bytes are sent.
   return "as " + formatSharding(alternative.getSharding(), table) +
          ": all else equal, " +
          (isTimed ? formatTime(cost * 1e6) : formatBytes(std::llround(cost))) +

@@ -22,7 +22,7 @@ namespace tp {
 std::string formatSharding(spmd::ShardingAttr sharding, ShardingTable &table);
 
 /// The reason for `collective`: the reasons in its `tp.why`, joined by `; and
-/// `. Empty if the program had it from the start.
+/// `. Empty if the collective was in the program from the start.
 std::string describeWhy(mlir::Operation *collective, ShardingTable &table);
 
 /// The path of an axis, with a line for its start and one for each hop:
@@ -40,7 +40,7 @@ std::string describeLoss(LossAttr loss);
 std::string describeAlternative(AlternativeAttr alternative,
                                 ShardingTable &table);
 
-/// Describes an item of a price, as in `reshards as collectives`.
+/// Describes an item of a price: `reshards as collectives`.
 std::string describePrice(PriceKind kind);
 /// The stage that the item belongs to, `partition` and so on.
 llvm::StringRef getStageOf(PriceKind kind);

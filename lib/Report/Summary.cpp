@@ -27,7 +27,7 @@ std::string tp::formatBytes(int64_t bytes) {
     return std::to_string(bytes) + " B";
   double value = bytes / 1024.0;
   unsigned unit = 0;
-  // Goes on while the value would print as 1024.0.
+  // Continue while the value would print as 1024.0.
   while (value >= 1023.95 && unit + 1 < std::size(units)) {
     value /= 1024;
     ++unit;
@@ -294,8 +294,8 @@ std::string tp::describePlan(const FunctionReport &function) {
   if (function.plan.gap == 0)
     text += ", proved optimal";
   else
-    // Without times, arithmetic is counted in bytes as well: these are not
-    // bytes sent.
+    // Without times, arithmetic is also counted in bytes, so not all of these
+    // bytes are sent.
     text += ", within " +
             (function.timed ? formatTime(function.plan.gap)
                             : "what sending " +

@@ -56,8 +56,8 @@ static void printCollective(const CollectiveEntry &entry,
   if (!entry.note.empty())
     printWrapped(os, entry.note, 8);
   if (!entry.advice.empty())
-    // A sum is needed however tensors are sharded, but half the bytes may be
-    // enough.
+    // The sum cannot be avoided by sharding differently, but it may take half
+    // the bytes.
     printWrapped(os,
                  (entry.kind == "all_reduce" ? "cheaper: " : "to avoid it: ") +
                      entry.advice,
@@ -131,8 +131,8 @@ static void printTensors(llvm::StringRef title,
     types = std::max(types, row.value->global.size());
     shardings = std::max(shardings, getSharding(*row.value).size());
   }
-  // The remaining width, after blanks and bytes. The end of a name is the most
-  // telling part.
+  // Names get the remaining width. The end of a name says most, so long names
+  // lose their beginning.
   constexpr size_t bytes = 10, least = 20;
   size_t used = 4 + 2 * 3 + bytes + types + shardings;
   names = std::min(names, std::max(least, kWidth - std::min(kWidth, used)));
@@ -153,7 +153,7 @@ static void printTensors(llvm::StringRef title,
     os << "    and " << more << " more, in --tp-report=FILE.json or .html\n";
 }
 
-/// Prints the times of layers, with a single row for equal ones.
+/// Prints the times of layers. Equal layers share one row.
 static void printLayers(const FunctionReport &function, llvm::raw_ostream &os) {
   if (!function.timed || function.layers.empty())
     return;

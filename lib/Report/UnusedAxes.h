@@ -12,9 +12,10 @@
 
 namespace tp {
 
-/// Reports, for each mesh of a partitioned module, the axes that no sharding
-/// names, or that none of its axes is named. Axes of size 1 are ignored;
-/// `replicated={..}` counts as naming an axis. Returns the number of reports.
+/// For each mesh of a partitioned module, reports the axes that no sharding
+/// names. If no axis is named, there is one report for the whole mesh. Axes of
+/// size 1 are ignored; `replicated={..}` counts as naming an axis. Returns the
+/// number of reports.
 unsigned reportUnusedAxes(mlir::ModuleOp module,
                           mlir::DiagnosticSeverity severity);
 

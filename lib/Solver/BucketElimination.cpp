@@ -101,8 +101,8 @@ void Problem::BucketElimination::eliminate(
   }
 }
 
-/// The order of the loops over neighbours, outermost first. Those in few tables
-/// are innermost: outside of their loops most tables are added up already.
+/// The order of the loops over neighbours, outermost first. Neighbours in few
+/// tables are innermost, so that most tables are added in outer loops.
 llvm::SmallVector<unsigned>
 Problem::BucketElimination::orderLoops(unsigned node,
                                        llvm::ArrayRef<unsigned> neighbours) {

@@ -8,8 +8,9 @@
 // The bucket of a node holds the tables that mention it, at first the matrices
 // of its edges. To eliminate a node, the tables in its bucket and its costs are
 // added up, and the sum is minimized over its options. The result is a table
-// over its neighbours, which replaces the others in their buckets. R0, RI and
-// RII (Reduction.h) are the special cases of zero, one and two neighbours.
+// over its neighbours, which replaces the added tables in the neighbours'
+// buckets. R0, RI and RII (Reduction.h) are the special cases of zero, one and
+// two neighbours.
 //
 // A cycle a-b-c-d, in the order a, b, c, d:
 //
@@ -25,7 +26,8 @@
 //
 // Time and memory are exponential in the number of neighbours at elimination,
 // so they depend on the order (EliminationOrder.h). A node that the order fixes
-// is not eliminated: its option is put into the tables of its bucket.
+// is not eliminated: its current option is substituted into the tables of its
+// bucket.
 
 #ifndef TPOPT_LIB_SOLVER_BUCKETELIMINATION_H
 #define TPOPT_LIB_SOLVER_BUCKETELIMINATION_H

@@ -65,7 +65,8 @@ void BucketMinimizer::addSummand(const CostTable &table) {
     summands[depth].push_back(std::move(summand));
 }
 
-/// `axes` are those of the neighbours in the block. A table may lack some.
+/// `axes` has an entry for each neighbour in the block, null if the table does
+/// not depend on it.
 std::vector<uint32_t> BucketMinimizer::computeBlockOffsets(
     llvm::ArrayRef<const CostTable::Axis *> axes) const {
   std::vector<uint32_t> offsets{0};
@@ -81,7 +82,8 @@ std::vector<uint32_t> BucketMinimizer::computeBlockOffsets(
   return offsets;
 }
 
-/// Runs the loop that is nested in `depth` others, whose sum is `before`.
+/// Runs the loop that is nested in `depth` others. `before` is the sum of the
+/// tables that are added there.
 void BucketMinimizer::runLoop(unsigned depth, llvm::ArrayRef<double> before) {
   if (depth == numLoops) {
     const double *sum = before.data();

@@ -40,8 +40,8 @@ public:
                   llvm::ArrayRef<Neighbour> neighbours,
                   llvm::ArrayRef<CostTable *> bucket);
 
-  /// Lowers the entries of `result` to the minima that are less. The neighbour
-  /// of the outermost loop has the largest stride in `result`.
+  /// Lowers each entry of `result` to the computed minimum if that is less. The
+  /// neighbour of the outermost loop has the largest stride in `result`.
   void lower(std::vector<double> &result) {
     out = result.data();
     runLoop(/*depth=*/0, sums[0]);

@@ -30,7 +30,8 @@
 
 namespace tp::solver {
 
-/// Stores lists, equal ones at one address. They live as long as this object.
+/// Stores lists. Equal lists have one address, which is valid as long as this
+/// object.
 template <typename T> class SharedLists {
 public:
   const std::vector<T> &get(llvm::ArrayRef<T> list) {

@@ -39,7 +39,7 @@ private:
   std::vector<llvm::SmallVector<unsigned, 8>> neighbours; ///< By node.
   std::vector<Score> scores;                              ///< By node.
   /// Has an entry for each score that a node has had. Entries are valid only if
-  /// they equal the current one in `scores`.
+  /// they equal the current score in `scores`.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
 };
 
@@ -78,8 +78,8 @@ double Problem::EliminationOrder::Builder::getTableWork(unsigned node) const {
   return work;
 }
 
-/// The number of pairs of options of those neighbours that the elimination of a
-/// node would newly join.
+/// The number of pairs of options, over all pairs of neighbours that the
+/// elimination of `node` would newly join.
 double Problem::EliminationOrder::Builder::getNewPairs(unsigned node) const {
   double pairs = 0;
   llvm::ArrayRef<unsigned> around = neighbours[node];
@@ -100,9 +100,9 @@ void Problem::EliminationOrder::Builder::enqueue(unsigned node) {
   queue.push({scores[node], node});
 }
 
-/// Chooses the node to fix when eliminating `node` would need too large a
-/// table: `node` or a neighbour, preferably one with many options that was
-/// rarely fixed before.
+/// Chooses the node to fix if eliminating `node` would need too large a table:
+/// of `node` and its neighbours, the one that was fixed least often, and on a
+/// tie the one with the most options.
 unsigned Problem::EliminationOrder::Builder::chooseFixed(unsigned node) const {
   unsigned best = node;
   for (unsigned other : neighbours[node])
@@ -126,7 +126,7 @@ void Problem::EliminationOrder::Builder::addStep(unsigned node, bool isFixed) {
       for (unsigned b : around.drop_front(i + 1)) {
         if (!connect(a, b) || rule != Rule::FewestNewPairs)
           continue;
-        // For a node next to both, this pair no longer counts as one to join.
+        // For a node adjacent to both, this pair is no longer a new one.
         for (unsigned other : neighbours[a])
           if (llvm::is_contained(neighbours[b], other))
             changed.insert(other);
@@ -140,7 +140,7 @@ Problem::EliminationOrder Problem::EliminationOrder::Builder::build() {
     auto [score, node] = queue.top();
     queue.pop();
     if (score != scores[node])
-      continue; // it has another entry, or is removed
+      continue; // the node has a newer entry, or is removed
     double work = score.second;
     if (work <= limits.tableWork) {
       order.work += work;
@@ -165,8 +165,8 @@ Problem::EliminationOrder Problem::EliminationOrder::find(
   auto build = [&](Rule rule) {
     return Builder(problem, numOptions, limits, timesFixed, rule).build();
   };
-  // If no table is too large, counting new pairs is mostly the better rule. If
-  // nodes must be fixed, the sizes of tables decide which.
+  // If no table is too large, the fewest new pairs usually give the better
+  // order. If nodes must be fixed, table sizes decide which.
   EliminationOrder order = build(Rule::FewestNewPairs);
   if (!order.isExact)
     order = build(Rule::SmallestTable);

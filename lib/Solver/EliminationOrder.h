@@ -3,10 +3,10 @@
 
 // The order in which bucket elimination removes nodes (BucketElimination.h).
 //
-// Eliminating a node takes a table over the options of the node and all its
-// neighbours. Afterwards the neighbours are joined to each other, as one table
-// mentions all of them. So the order decides how large the tables are. In the
-// star below, eliminating x first would need a table over five nodes, while
+// Eliminating a node needs a table over the options of the node and all its
+// neighbours. Afterwards the neighbours are joined to each other, because one
+// table contains all of them. So the order decides how large the tables are. In
+// the star below, eliminating x first would need a table over five nodes, while
 // eliminating the others first needs tables over two:
 //
 //         a
@@ -47,9 +47,9 @@ public:
     double tableWork; ///< For each table.
   };
 
-  /// Finds an order. It fixes nodes only if all tables would exceed the limit
-  /// of a table, starting with those of the lowest `timesFixed`. `numOptions`
-  /// and `timesFixed` are by node.
+  /// Finds an order. It fixes a node only if every table would exceed its
+  /// limit, and prefers nodes with the lowest `timesFixed`. `numOptions` and
+  /// `timesFixed` are by node.
   static EliminationOrder find(const Problem &problem,
                                llvm::ArrayRef<unsigned> numOptions,
                                Limits limits,
@@ -61,8 +61,8 @@ public:
   findExact(const Problem &problem, llvm::ArrayRef<unsigned> numOptions,
             double work);
 
-  /// The order ends if the limit of all work is reached. Nodes without a step
-  /// keep their options, as fixed nodes do.
+  /// The steps end when the limit on total work is reached. Nodes without a
+  /// step keep their options, like fixed nodes.
   std::vector<Step> steps;
   double work = 0;
   /// Whether every node with several options is eliminated.

@@ -27,8 +27,8 @@ void Problem::ForestDescent::improve(Solution &solution) const {
   }
 }
 
-/// The order in which the forest of a step grows: from the first node to the
-/// last, or from the middle down to the first and on from the last.
+/// The order in which the forest of a step grows: all nodes ascending, or the
+/// first half descending and then the second half descending.
 std::vector<unsigned> Problem::ForestDescent::getOrder(unsigned step) const {
   size_t numNodes = problem.nodes.size();
   std::vector<unsigned> order(numNodes);
@@ -53,7 +53,7 @@ Problem::ForestDescent::chooseNodes(llvm::ArrayRef<unsigned> order) const {
     return node;
   };
   for (unsigned node : order) {
-    // Several edges to one neighbour close no cycle.
+    // Several edges to one neighbour do not close a cycle.
     llvm::SmallVector<unsigned, 8> neighbours, trees;
     bool closesCycle = false;
     for (unsigned e : problem.nodes[node].edges) {
@@ -159,7 +159,7 @@ void Problem::ForestDescent::addSubtree(unsigned child, unsigned parent,
   }
 }
 
-/// The same for a child with one edge to its parent. Options that share a row
+/// As above, for a child with one edge to its parent. Options that share a row
 /// or a column are compared only once.
 void Problem::ForestDescent::addSubtree(unsigned child, const Edge &edge,
                                         std::vector<double> &sums) const {

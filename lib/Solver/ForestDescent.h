@@ -17,7 +17,8 @@
 //     |     |        forest: a - b - c        fixed: d
 //     d --- c
 //
-// Other orders grow other forests. The descent ends when one does not help.
+// Other orders grow other forests. The descent ends when a forest gives no
+// improvement.
 
 #ifndef TPOPT_LIB_SOLVER_FORESTDESCENT_H
 #define TPOPT_LIB_SOLVER_FORESTDESCENT_H

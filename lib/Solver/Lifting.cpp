@@ -14,9 +14,9 @@ using namespace tp::solver;
 
 /// The number of rounds of colour refinement: nodes of a class have the same
 /// surroundings up to this distance, in edges. The best options of such nodes
-/// may still differ, for instance near the ends of a chain: the problem of all
-/// nodes finds that later. More rounds make more classes, which take longer to
-/// solve and are not always solved to the optimum.
+/// may still differ, for instance near the ends of a chain. Solving the problem
+/// of all nodes corrects that later. More rounds make more classes, which take
+/// longer to solve and are not always solved to the optimum.
 static constexpr unsigned kNumRounds = 3;
 
 static uint64_t mix(uint64_t a, uint64_t b) { return llvm::hash_combine(a, b); }
@@ -51,8 +51,8 @@ std::vector<uint64_t> Problem::Lifting::refineColours() const {
     for (auto [to, from] : llvm::zip_equal(next, colours))
       to = mix(from, round);
     for (auto [edge, colour] : llvm::zip_equal(problem.edges, edgeColours)) {
-      // The edges of a node have no order, and neither do the terms of a sum.
-      // The complement tells one end of an edge from the other.
+      // Colours are added up because the edges of a node have no order. The
+      // complement distinguishes the two ends of an edge.
       next[edge.nodes[0]] += mix(colour, colours[edge.nodes[1]]);
       next[edge.nodes[1]] += mix(~colour, colours[edge.nodes[0]]);
     }
@@ -108,15 +108,15 @@ void Problem::Lifting::addClassEdges() {
   }
 }
 
-/// Adds a single edge that stands for many equal ones.
+/// Adds a single edge that represents many equal edges.
 Problem::Lifting::ClassEdge
 Problem::Lifting::addClassEdge(llvm::ArrayRef<unsigned> edges) {
   const Edge &edge = problem.edges[edges.front()];
   const CostMatrix &matrix = *edge.matrix;
   unsigned from = classOf[edge.nodes[0]], to = classOf[edge.nodes[1]];
   unsigned count = edges.size();
-  // An edge leads to a node with a higher number, but its class may have a
-  // lower one.
+  // An edge leads to a node with a higher number, but the class of that node
+  // may have a lower number.
   bool transpose = from > to;
   if (from == to) {
     // Both ends have the same option, so the edges are costs of that option.

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Lifting: one node stands for many that look alike.
+// Lifting: one node represents many nodes with equal surroundings.
 //
 // Nodes are put into classes by colour refinement (Weisfeiler and Leman, 1968):
 // a node's first colour is its cost vector, and each round adds the colours of
@@ -37,10 +37,10 @@ public:
   /// The problem of the classes. It refers to matrices of this object.
   Problem classes;
 
-  /// The edge between classes that stands for an edge between nodes.
+  /// The edge between classes that represents an edge between nodes.
   struct ClassEdge {
     unsigned number; ///< Among the edges of `classes`. `kNone` inside a class.
-    unsigned numEdges; ///< The number of edges that this one stands for.
+    unsigned numEdges; ///< The number of edges that this one represents.
     bool isTransposed; ///< Whether the two edges have opposite directions.
   };
   static constexpr unsigned kNone = ~0u;

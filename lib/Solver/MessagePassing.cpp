@@ -66,8 +66,8 @@ Problem::MessagePassing::MessagePassing(const Problem &problem,
       unsigned classEnd = classEdge.isTransposed ? 1 - end : end;
       const double *from =
           &classes.messages[classes.offsets[classEdge.number][classEnd]];
-      // An option that a class cannot have may be possible for one of its
-      // nodes: its message starts with zero.
+      // An option that is impossible for a class may be possible for one of its
+      // nodes, so its message starts with zero.
       for (unsigned i = 0; i < edge.getNumIndices(end); ++i)
         if (from[i] != kInfinity)
           messages[to[end] + i] = from[i] / classEdge.numEdges;
@@ -93,9 +93,9 @@ void Problem::MessagePassing::computeBeliefs(unsigned node) {
   }
 }
 
-/// Sends a message from `end` of an edge, the node of `beliefs`, to the other
-/// end. Returns the least entry of the message, which is subtracted from all
-/// entries.
+/// Sends a message from `end` of an edge to the other end. `beliefs` are those
+/// of the node at `end`. Returns the least entry of the message, which is
+/// subtracted from all entries.
 double Problem::MessagePassing::sendMessage(unsigned e, unsigned end,
                                             double share) {
   const Edge &edge = problem.edges[e];

@@ -29,12 +29,12 @@
 // last change. The longer the bound has been rising, the further they move
 // (Nesterov, A Method for Solving the Convex Programming Problem with
 // Convergence Rate O(1/k^2), 1983). That can lower the bound. If it does,
-// extrapolation starts anew (O'Donoghue and Candes, Adaptive Restart for
+// extrapolation is restarted (O'Donoghue and Candes, Adaptive Restart for
 // Accelerated Gradient Schemes, 2015). This is sound, because a sweep yields a
 // valid bound whatever messages it begins with.
 //
 // The bounds that are reported are lowered by the rounding errors they may
-// contain. That only matters where the optimum is very small compared with the
+// contain. That only matters if the optimum is very small compared with the
 // costs that it avoids.
 
 #ifndef TPOPT_LIB_SOLVER_MESSAGEPASSING_H
@@ -49,7 +49,7 @@ namespace tp::solver {
 
 class Problem::MessagePassing {
 public:
-  /// Begins with messages of zeros.
+  /// Begins with all messages zero.
   explicit MessagePassing(const Problem &problem);
   /// Begins with the messages of a problem, for a restriction of it.
   MessagePassing(const MessagePassing &whole, const Restriction &restriction);
@@ -72,7 +72,7 @@ public:
 
   /// By option, in the order of the problem's costs: the belief minus the least
   /// belief of the node. Every selection with this option costs at least this
-  /// plus the bound that `iterate` has returned.
+  /// difference plus the bound that `iterate` returned.
   std::vector<double> getReducedCosts() const;
 
 private:
@@ -86,7 +86,7 @@ private:
   std::vector<double> messages;
   /// The messages before the last iteration, if there was one.
   std::vector<double> previousMessages;
-  unsigned numRising = 0; ///< Iterations since one that lowered the bound.
+  unsigned numRising = 0; ///< Iterations since the bound last fell.
   double lastBound;       ///< The bound of the last iteration.
   /// By edge and end: the offset in `messages` of the message to that end. The
   /// message has one entry per row of the matrix at end 0, or per column at end

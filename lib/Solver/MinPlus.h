@@ -8,8 +8,8 @@
 //     (0, 2)  times     | 3  0 |   is   (min(0+4, 2+3), min(0+6, 2+0)) = (4, 2)
 //
 // For the costs of a node and the matrix of an edge, the product gives the cost
-// of each index at the other end if this node takes its best option for it.
-// Messages, reductions and tables are computed from such products.
+// of each index at the other end if this node takes its best option for that
+// index. Messages, reductions and tables are computed from such products.
 
 #ifndef TPOPT_LIB_SOLVER_MINPLUS_H
 #define TPOPT_LIB_SOLVER_MINPLUS_H
@@ -20,9 +20,9 @@
 
 namespace tp::solver {
 
-/// Lowers the entries of `result` to those of the min-plus product of `vector`
-/// and a matrix that are less. The matrix begins at `matrix`, and its rows have
-/// the length of `result`.
+/// Lowers each entry of `result` to the entry of the min-plus product of
+/// `vector` and a matrix if that is less. The matrix begins at `matrix`, and
+/// its rows have the length of `result`.
 inline void lowerToProduct(llvm::ArrayRef<double> vector, const double *matrix,
                            llvm::MutableArrayRef<double> result) {
   const size_t size = result.size();

@@ -8,11 +8,11 @@
 // of all others by bucket elimination. The selections that agree on the fixed
 // nodes are the neighbourhood. It has exponentially many selections, and its
 // best one is found exactly. The elimination order decides which nodes are
-// fixed: as few as are needed to keep tables small, and in each step others
-// than before. If it fixes none, the result is an optimum.
+// fixed: as few as are needed to keep tables small, and different ones in each
+// step. If it fixes none, the result is an optimum.
 //
 // With tables over at most two nodes, a step on a grid may fix every second
-// row, as rows are chains. The next step fixes the others:
+// row, because the remaining rows are chains. The next step fixes the others:
 //
 //     o - o - o            # - # - #        # fixed
 //     |   |   |            |   |   |        o optimized
@@ -32,8 +32,8 @@ public:
   /// `work` limits the number of table entries in a step.
   NeighbourhoodSearch(const Problem &problem, double work);
 
-  /// Improves a selection until a step does not help, or the first two do not.
-  /// Returns whether it is an optimum.
+  /// Improves a selection until a step gives no improvement, but makes at least
+  /// two steps. Returns whether it is an optimum.
   bool improve(std::vector<unsigned> &selection);
 
 private:

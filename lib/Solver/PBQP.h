@@ -215,7 +215,7 @@ private:
   class Reduction;
   class Restriction;
 
-  llvm::SmallVector<Node, 0> nodes; ///< Moved as it grows, not copied.
+  llvm::SmallVector<Node, 0> nodes; ///< Moved, not copied, when it grows.
   std::vector<Edge> edges;
   std::vector<double> costs; ///< For the options of all nodes.
 };

@@ -48,13 +48,14 @@ Problem::ReducedCostFixing::ReducedCostFixing(const ReducedCostFixing &whole,
 // Options by their reduced costs
 //===----------------------------------------------------------------------===//
 
-/// The largest reduced cost that an option may have to be in a better
-/// selection, or in the best selection known.
+/// The largest possible reduced cost of an option in a better selection, or in
+/// the best selection known.
 double Problem::ReducedCostFixing::getLimit() const {
   if (!std::isfinite(solution.cost))
     return kInfinity;
   // A margin for the rounding of costs and reduced costs. Because of rounding,
-  // options of the selection itself may exceed it, and must not be removed.
+  // options of the selection itself may exceed the limit, and must not be
+  // removed.
   constexpr double kMargin = 1e-9;
   double limit = solution.cost - bound + kMargin * std::abs(solution.cost);
   for (auto [node, option] : llvm::zip_equal(problem.nodes, solution.selection))
@@ -168,7 +169,7 @@ Problem::Solution Problem::ReducedCostFixing::solve(Effort effort) {
 Problem::Solution Problem::ReducedCostFixing::confirm(Effort effort) {
   constexpr unsigned kFewIterations = 2;
   constexpr double kAcceptableGap = 1e-3;
-  // An iteration over all nodes takes longer than small tables do.
+  // Computing small tables takes less time than an iteration over all nodes.
   constexpr double kWorkFactor = 5;
   solution.lowerBound = messages.getBound();
   if (solution.getGap() > kAcceptableGap)
@@ -182,12 +183,13 @@ Problem::Solution Problem::ReducedCostFixing::confirm(Effort effort) {
 }
 
 Problem::Solution Problem::ReducedCostFixing::solve(Schedule schedule) {
-  // While the bound rises by more than this share, guesses are too early.
+  // While a batch raises the bound by more than this share of the cost, guesses
+  // are too early.
   constexpr double kFastRise = 0.004;
   // No input is known precisely enough for a smaller gap to be worth a search.
   constexpr double kNegligibleGap = 1e-4;
-  // Removing options disturbs the extrapolation of messages, so a restriction
-  // must leave at most this share of the work.
+  // Removing options disturbs the extrapolation of messages, so options are
+  // removed only if that reduces the work to this fraction or less.
   constexpr double kWorthwhileShare = 0.25;
   while (true) {
     double boundBefore = solution.lowerBound;
@@ -229,7 +231,7 @@ bool Problem::ReducedCostFixing::isStalled(Schedule &schedule,
 }
 
 /// Removes the options that no better selection has, and continues with the
-/// rest: with message passing, or for the last time with search.
+/// rest: with search if `isLast`, otherwise with message passing.
 Problem::Solution
 Problem::ReducedCostFixing::solveRestriction(const Schedule &schedule,
                                              bool isLast) {

@@ -6,10 +6,11 @@
 // Message passing raises the bound, and yields a reduced cost of each option:
 // every selection with this option costs at least the bound plus the reduced
 // cost. Let the bound be 100 and the best selection known cost 104. Then an
-// option with reduced cost 5 is in no better selection, and is removed. Message
-// passing continues with the remaining options. This is reduced cost fixing, as
-// in integer programming. In weighted constraint satisfaction it is node
-// consistency (Larrosa, Node and Arc Consistency in Weighted CSP, AAAI 2002).
+// option with reduced cost 5 cannot be in a better selection, and is removed.
+// Message passing continues with the remaining options. This is reduced cost
+// fixing, as in integer programming. In weighted constraint satisfaction it is
+// node consistency (Larrosa, Node and Arc Consistency in Weighted CSP, AAAI
+// 2002).
 //
 // Once few options are left, bucket elimination solves the rest exactly (as in
 // Savchynskyy et al., Global MAP-Optimality by Shrinking the Combinatorial
@@ -18,10 +19,9 @@
 //
 // The solver can also try this earlier, with a guessed limit. In the example, a
 // limit below 4 leaves fewer options. If the limit is 2, and the best selection
-// of the remaining options costs at most 102, then it is optimal: all others
-// have an option above the limit. If it costs more, it is still a selection.
-// Often it is better than the best one known, so that more options can be
-// removed.
+// of the remaining options costs at most 102, then it is optimal: all other
+// selections have an option above the limit. If it costs more, it is often
+// still better than the best one known, so that more options can be removed.
 //
 //     bound                     guess       best selection known
 //     |---o-o--o-ooo---o--o-----|--o-oo--o--|-----o---oo-o--->  reduced costs
@@ -39,7 +39,7 @@ namespace tp::solver {
 
 class Problem::ReducedCostFixing {
 public:
-  /// Begins with the first option of each node, and messages of zeros.
+  /// Begins with the first option of each node, and all messages zero.
   explicit ReducedCostFixing(const Problem &problem);
   /// Begins with a selection for the classes of nodes, and their messages.
   ReducedCostFixing(const Problem &problem, const Lifting &lifting,
@@ -60,7 +60,7 @@ private:
     double acceptableGap;
     double searchWork;   ///< The limit for a guess or a step of search.
     double exactWork;    ///< The limit for an exact attempt.
-    double spareOptions; ///< Options per node in a guess, after the first.
+    double spareOptions; ///< Options per node in a guess, beyond one.
     /// The number of iterations between guesses, and the iteration of the next
     /// one.
     unsigned guessInterval, nextGuess;

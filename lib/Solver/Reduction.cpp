@@ -75,7 +75,7 @@ Problem::Edge Problem::Reduction::mergeParallel(const Edge &a, const Edge &b) {
   return {{from, to}, {merged.indices[0], merged.indices[1]}, merged.matrix};
 }
 
-/// The index of an option at the merged edge stands for the pair of its indices
+/// The index of an option at the merged edge represents the pair of its indices
 /// at `a` and `b`. Only pairs that occur get a row or a column.
 Problem::Edge Problem::Reduction::computeMerged(const Edge &a, const Edge &b) {
   Edge merged = a;
@@ -167,7 +167,7 @@ void Problem::Reduction::removeTrivial(unsigned number) {
 void Problem::Reduction::applyRI(unsigned number) {
   const ReducedNode &node = nodes[number];
   EdgeView view = getView(number, node.edges.front());
-  // By index at this end, and by index at the other end.
+  // The least costs, by index at this end and by index at the other end.
   std::vector<double> best(view.numIndices, kInfinity);
   std::vector<double> answers(view.numOtherIndices, kInfinity);
   for (unsigned option : node.options) {

@@ -12,7 +12,7 @@
 //         options gets the cost of the best option of x for it: an edge from y
 //         to z. If there is one already, the costs are added to it.
 //
-// Two more rules prepare these:
+// Two more rules prepare for these:
 //
 //   trivial nodes   A node with one option is removed. The cost of its edge
 //                   for each option of a neighbour is added to that option.
@@ -31,11 +31,12 @@
 //     b = 0: min(0+4, 2+3) = 4, from a = 0      new costs of b: (5, 2)
 //     b = 1: min(0+6, 2+0) = 2, from a = 1
 //
-// Then R0 takes b = 1 for 2. Back-propagation visits the removed nodes in
-// reverse, and gives each its best option for those of its neighbours: a = 1.
+// Then R0 selects b = 1, at cost 2. Back-propagation visits the removed nodes
+// in reverse, and gives each its best option given the options of its
+// neighbours: a = 1.
 //
-// The remaining nodes, to which no rule applies, are the core, a problem of its
-// own.
+// The remaining nodes, to which no rule applies, form the core, which is a
+// problem of its own.
 
 #ifndef TPOPT_LIB_SOLVER_REDUCTION_H
 #define TPOPT_LIB_SOLVER_REDUCTION_H
@@ -65,7 +66,7 @@ private:
   /// A node with its remaining options and edges, which keep their numbers.
   struct ReducedNode {
     llvm::MutableArrayRef<double> costs; ///< By option, including removed ones.
-    llvm::MutableArrayRef<unsigned> options; ///< The remaining ones.
+    llvm::MutableArrayRef<unsigned> options; ///< The remaining options.
     llvm::SmallVector<unsigned, 4> edges;
     bool isRemoved = false;
     /// Whether dominance may apply, because a neighbour was removed since it

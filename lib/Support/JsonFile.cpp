@@ -21,8 +21,8 @@ static size_t skipString(StringRef text, size_t begin) {
   return std::min(i + 1, text.size());
 }
 
-/// What a string literal means; itself if it is not well formed, since then the
-/// parser complains.
+/// The value of a string literal; the literal itself if it is malformed, since
+/// the parser then reports an error.
 static std::string unescape(StringRef literal) {
   Expected<json::Value> value = json::parse(literal);
   if (!value) {
@@ -36,8 +36,8 @@ std::string JsonFile::getPlaceKey(unsigned parent, StringRef part) {
   return (Twine(parent) + ":" + part).str();
 }
 
-/// Records every key. The text may be malformed: this sees brackets, commas
-/// and strings only, and the parser judges the rest.
+/// Records every key. The text may be malformed: only brackets, commas and
+/// strings are scanned here, and the parser checks the rest.
 JsonFile::Scan JsonFile::scan(StringRef text) {
   struct Level {
     unsigned number;
@@ -108,7 +108,7 @@ JsonFile::Scan JsonFile::scan(StringRef text) {
   return result;
 }
 
-/// LLVM's message "[2:5, byte=7]: Expected .." taken apart.
+/// Splits LLVM's message "[2:5, byte=7]: Expected .." into position and text.
 static JsonFile::Error toError(llvm::Error error) {
   std::string text = toString(std::move(error));
   JsonFile::Error result;
@@ -126,8 +126,8 @@ static JsonFile::Error toError(llvm::Error error) {
 }
 
 std::variant<JsonFile, JsonFile::Error> JsonFile::parse(StringRef text) {
-  // JSON has none of these, so the file is something else: no terminal should
-  // be shown a line of it.
+  // JSON contains no control characters, so this is another kind of file, and
+  // its lines should not be printed to a terminal.
   if (llvm::any_of(text, [](char c) {
         return (uint8_t(c) < ' ' && !isSpace(c)) || c == '\x7f';
       }))
@@ -156,7 +156,8 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
   sys::fs::file_status status;
   if (std::error_code error = sys::fs::status(path, status))
     return Error{{}, "cannot be read: " + error.message(), error};
-  // Without a line: who prints one opens the file, and waits if it is a pipe.
+  // The error has no line: printing it would open the file, and hang if the
+  // file is a pipe.
   if (!sys::fs::is_regular_file(status))
     return Error{{0, 0}, "is not a file"};
   if (status.getSize() > maxBytes)

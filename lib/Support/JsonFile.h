@@ -1,19 +1,19 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A JSON file that remembers where its keys stand.
+/// \file A JSON file that remembers the positions of its keys.
 ///
-/// LLVM's parser gives values without positions, forgets the order of keys and
-/// keeps one of two equal ones. People write configurations and plans by hand,
-/// so this reader adds what a good message needs: of
+/// LLVM's parser returns values without positions, does not keep the order of
+/// keys, and drops duplicate keys. Configurations and plans are written by
+/// hand, so this reader adds the information that good messages need. For
 ///
 ///     {"rope_scaling": {"type": "yarn"},
 ///      "vocab_size": 49152}
 ///
 /// `find({"rope_scaling", "type"})` is line 1, column 19, and getKeys() lists
-/// `rope_scaling`, `vocab_size` in this order. Text that is nested deeper than
-/// kMaxDepth (a recursive parser would run out of stack), larger than the
-/// caller allows, or has a key twice in one object is an error, never a crash.
+/// `rope_scaling`, `vocab_size` in this order. Text is an error if it is nested
+/// deeper than kMaxDepth (a recursive parser would run out of stack), is larger
+/// than the caller allows, or repeats a key in one object.
 
 #ifndef TPOPT_SUPPORT_JSONFILE_H
 #define TPOPT_SUPPORT_JSONFILE_H
@@ -31,14 +31,15 @@ class JsonFile {
 public:
   static constexpr unsigned kMaxDepth = 64;
 
-  /// Line and column, both from 1, or 0 if the file is none.
+  /// Line and column, both counted from 1; both 0 if the file is not text, so
+  /// that no line of it is printed.
   struct Position {
     unsigned line = 1, column = 1;
   };
   struct Error {
     Position position;
     std::string message;
-    std::error_code why = {}; ///< Of a file that cannot be opened.
+    std::error_code why = {}; ///< Why the file cannot be opened.
   };
 
   static std::variant<JsonFile, Error> parse(llvm::StringRef text);
@@ -49,13 +50,15 @@ public:
   const llvm::json::Value &getRoot() const { return root; }
   /// The keys of the outermost object in the order of the text.
   llvm::ArrayRef<std::string> getKeys() const { return keys; }
-  /// Where the key at the end of `path` stands, an element of an array by its
-  /// number. The position of the longest known part if there is no such key.
+  /// The position of the key at the end of `path`, which gives elements of
+  /// arrays by their numbers. If there is no such key, the position of the
+  /// longest part of the path that exists.
   Position find(llvm::ArrayRef<llvm::StringRef> path) const;
 
 private:
-  /// What a scan for keys may find wrong. The parser runs between the two: it
-  /// must not see deep text, and says better why malformed text is wrong.
+  /// The errors that the scan for keys finds. Depth is reported before the
+  /// parser runs, since deep text would crash it. Duplicates are reported after
+  /// it, since the parser explains malformed text better.
   struct Scan {
     std::optional<Error> depth, duplicate;
   };
@@ -65,15 +68,17 @@ private:
 
   llvm::json::Value root;
   std::vector<std::string> keys;
-  /// A key, or a container in an array, and the number it has as a parent.
+  /// The position of a key, or of a container in an array, and its number as a
+  /// parent.
   struct Place {
     Position position;
     unsigned number;
   };
   static std::string getPlaceKey(unsigned parent, llvm::StringRef part);
 
-  /// By the parent's number and the own name; the root has number 0. Whole
-  /// paths would take the square of a hostile text's size.
+  /// Places by the parent's number and the key's name; the root has number 0.
+  /// If whole paths were used instead, a malicious text could take memory
+  /// quadratic in its size.
   llvm::StringMap<Place> places;
 };
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The word that was probably meant.
+/// \file Finds the known word that a misspelt word probably means.
 
 #ifndef TPOPT_SUPPORT_NEARNAME_H
 #define TPOPT_SUPPORT_NEARNAME_H
@@ -12,8 +12,8 @@
 namespace tp {
 
 /// Returns the word in `known` that a misspelt word probably means; empty if
-/// none is close. Two letters may be wrong, or a third of a longer word; a word
-/// of one or two letters is like no other.
+/// none is close. Up to two letters may be wrong, or up to a third of a longer
+/// word. A word of one or two letters matches nothing.
 llvm::StringRef findNearName(llvm::StringRef word,
                              llvm::ArrayRef<llvm::StringRef> known);
 

@@ -16,10 +16,10 @@ Expected<std::unique_ptr<tp::OutputFile>> tp::OutputFile::open(StringRef path) {
   std::unique_ptr<OutputFile> output(new OutputFile(path));
   sys::fs::file_status status;
   bool isThere = !sys::fs::status(path, status);
-  // A descriptor may be of a regular file, too.
+  // A descriptor in /proc or /dev may refer to a regular file, too.
   if (isThere && (!sys::fs::is_regular_file(status) ||
                   path.starts_with("/proc/") || path.starts_with("/dev/"))) {
-    // Devices, pipes and descriptors: nothing can be moved to their place.
+    // Devices, pipes and descriptors cannot be replaced by another file.
     int descriptor;
     if (std::error_code error = sys::fs::openFileForWrite(path, descriptor))
       return fail(ErrorCode::UnwritableFile, path, error);

@@ -1,24 +1,25 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How every file of ours is written: whole or not at all.
+/// \file Writes files, either completely or not at all.
 ///
 ///     if (llvm::Error error = tp::writeFile("mlp.tpx", bytes))
 ///       module.emitError() << toMessage(std::move(error));
 ///
-/// What is written bit by bit goes through an `OutputFile`:
+/// To write a file piece by piece, use an `OutputFile`:
 ///
 ///     auto file = OutputFile::open(path); // an llvm::Expected
 ///     (*file)->os() << module;
 ///     if (llvm::Error error = (*file)->keep()) ...
 ///
-/// The bytes go to a file beside `path`, which is then moved there: nobody ever
-/// reads half of it, and a full disk leaves what was there before. A path that
-/// is no regular file, such as /dev/null or an open descriptor under /proc, is
-/// written to as it is.
+/// The bytes go to a temporary file beside `path`, which is then renamed to
+/// `path`: readers never see a partial file, and if the disk is full, the old
+/// file is kept. A path that is not a regular file, such as /dev/null or an
+/// open descriptor under /proc, is written to directly.
 ///
-/// Errors: UnwritableFile (the user's: no such folder, no permission) if the
-/// file cannot be opened, DiskFull (the machine's) if bytes get lost.
+/// Errors: UnwritableFile, a user error (no such folder, no permission), if the
+/// file cannot be opened; DiskFull, an error of the machine, if not all bytes
+/// can be written.
 
 #ifndef TPOPT_SUPPORT_OUTPUTFILE_H
 #define TPOPT_SUPPORT_OUTPUTFILE_H
@@ -37,18 +38,18 @@ namespace tp {
 class OutputFile {
 public:
   static llvm::Expected<std::unique_ptr<OutputFile>> open(llvm::StringRef path);
-  /// Of what was not kept, nothing is left.
+  /// Deletes the temporary file unless keep() was called.
   ~OutputFile();
 
   llvm::raw_ostream &os() { return *stream; }
-  /// Puts what was written in its place. Once.
+  /// Moves the written file to its path. Must be called at most once.
   llvm::Error keep();
 
 private:
   explicit OutputFile(llvm::StringRef path) : path(path) {}
 
   std::string path;
-  /// None if the path is written to as it is.
+  /// The temporary file; none if the path is written to directly.
   std::optional<llvm::sys::fs::TempFile> file;
   std::unique_ptr<llvm::raw_fd_ostream> stream;
 };

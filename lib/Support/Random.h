@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Numbers that are the same with every standard library, so that a seed
-/// means one sequence everywhere: splitmix64, by S. Vigna (after Steele, Lea
-/// and Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). For
-/// drawing data and programs, not for secrets.
+/// \file Random numbers that are the same with every standard library, so that
+/// a seed gives the same sequence everywhere: splitmix64, by S. Vigna (after
+/// Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators,
+/// OOPSLA 2014). They are meant for random data and programs, not for secrets.
 ///
 ///     Random random(7);
 ///     int64_t die = random.draw(1, 6);
@@ -39,7 +39,8 @@ public:
     state += 0x9e3779b97f4a7c15;
     return value;
   }
-  /// From 0 to `n` - 1, of `n` above 0. Not quite even for large `n`.
+  /// A number from 0 to `n` - 1, where `n` > 0. Not quite uniform for large
+  /// `n`.
   uint64_t below(uint64_t n) { return next() % n; }
   /// From `least` to `greatest`, both included.
   int64_t draw(int64_t least, int64_t greatest) {
@@ -53,7 +54,7 @@ public:
   template <typename T> T pick(std::initializer_list<T> list) {
     return list.begin()[below(list.size())];
   }
-  /// The numbers below `size` in some order.
+  /// The numbers from 0 to `size` - 1 in random order.
   llvm::SmallVector<int64_t> permutation(int64_t size) {
     llvm::SmallVector<int64_t> order(size);
     std::iota(order.begin(), order.end(), 0);

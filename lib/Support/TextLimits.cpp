@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Follows a text as MLIR's lexer would.
+// Scans text by the rules of MLIR's lexer.
 
 #include "lib/Support/TextLimits.h"
 
@@ -22,8 +22,8 @@ public:
   std::optional<TextExcess> run();
 
 private:
-  /// What begins at `at`, of which it becomes the last character. The code of
-  /// a limit that it exceeds.
+  /// Takes the token that begins at `at`, and moves `at` to its last character.
+  /// Returns the code of the limit that the token exceeds, if any.
   std::optional<ErrorCode> take();
   std::optional<ErrorCode> open();
   void close(char bracket);
@@ -36,9 +36,9 @@ private:
   StringRef text;
   size_t at = 0;
   llvm::SmallVector<char, kMaxNesting> brackets;
-  unsigned signs = 0; ///< In a row.
-  /// What stands right before `at`, but for blanks and comments, and what is
-  /// there itself.
+  unsigned signs = 0; ///< Consecutive signs.
+  /// The kind of the token before `at`, not counting blanks and comments, and
+  /// of the token at `at`.
   enum class Place { Elsewhere, Array, ArrayBracket };
   Place before = Place::Elsewhere, here = Place::Elsewhere;
 };
@@ -48,7 +48,8 @@ private:
 /// Goes to the last character of the string literal that begins here.
 void Scanner::skipString() {
   size_t i = at + 1;
-  // A literal ends with its line: the quote that is missing is an error.
+  // If the quote is missing, the literal ends with its line, and the parser
+  // reports an error.
   while (i < text.size() && text[i] != '"' && text[i] != '\n')
     i += text[i] == '\\' ? 2 : 1;
   at = i < text.size() && text[i] == '\n' ? i - 1 : i;
@@ -62,7 +63,8 @@ std::optional<ErrorCode> Scanner::open() {
 }
 
 void Scanner::close(char bracket) {
-  // `<` is a bracket or not, so it never holds one of the others open.
+  // `<` is not always a bracket, so an unclosed `<` does not keep the brackets
+  // around it open.
   size_t depth = brackets.size();
   while (depth > 0 && brackets[depth - 1] == '<' && bracket != '<')
     --depth;
@@ -92,7 +94,7 @@ std::optional<ErrorCode> Scanner::takeNumber() {
   return std::nullopt;
 }
 
-/// A keyword, or a name behind its sigil.
+/// A keyword, or a name after its sigil.
 std::optional<ErrorCode> Scanner::takeWord() {
   StringRef word = text.drop_front(at).take_while([](char c) {
     return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.';

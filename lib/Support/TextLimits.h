@@ -1,24 +1,24 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What a program's text may not ask of MLIR's parser.
+/// \file Rejects program text that would crash MLIR's parser.
 ///
-/// Text that somebody else wrote is looked at before it is parsed, for what
-/// ends the process there:
+/// Untrusted text is checked before it is parsed, for input that would end the
+/// process:
 ///
-/// 1. Brackets in one another. Parser, verifier and printer call themselves for
-///    what stands inside; some 3000 regions use up 8 MB of stack. `"a.b"() ({`
-///    written 201 times reaches kMaxNesting in the last region, as `(` and `{`
-///    are two brackets. Brackets in strings and comments do not count, nor do
-///    arrows and comparisons; a closing bracket that fits nothing is left to
-///    the parser. Programs that compilers write stay below 30.
-/// 2. Signs before one another, `- - - d0`, for the same reason.
-/// 3. Numbers of results. For `%0#2147483647` the parser makes room for all
-///    results before that one. An operation writes a type for each, so that the
-///    text has more characters than any operation in it has results.
-/// 4. Arrays of `index`: for `array<index: 1>` the parser asks how wide that
-///    is, which ends the process. What an alias in its place stands for is not
-///    looked up: `array<!a: 1>` is answered in the same way.
+/// 1. Nested brackets. Parser, verifier and printer are recursive; some 3000
+///    nested regions use up 8 MB of stack. `"a.b"() ({` written 201 times
+///    exceeds kMaxNesting in the last region, as `(` and `{` are two brackets.
+///    Brackets in strings and comments do not count, nor do arrows and
+///    comparisons. An unmatched closing bracket is left to the parser. Programs
+///    that compilers write are nested less than 30 deep.
+/// 2. Consecutive signs, `- - - d0`, for the same reason.
+/// 3. Result numbers. For `%0#2147483647` the parser allocates all results
+///    before that one. A valid number is less than the length of the text,
+///    since an operation writes a type for each of its results.
+/// 4. Arrays of `index`. For `array<index: 1>` the parser asks for the width of
+///    the type, which ends the process. Aliases are not looked up, so
+///    `array<!a: 1>` is rejected as well.
 
 #ifndef TPOPT_SUPPORT_TEXTLIMITS_H
 #define TPOPT_SUPPORT_TEXTLIMITS_H
@@ -31,7 +31,7 @@
 
 namespace tp {
 
-/// Of brackets in one another, and of signs in a row.
+/// The limit for nested brackets, and for consecutive signs.
 inline constexpr unsigned kMaxNesting = 400;
 
 /// Where a text exceeds a limit: DeepNesting, ResultNumber or ArrayElement.
@@ -41,7 +41,7 @@ struct TextExcess {
   unsigned line, column;
 };
 
-/// The first one, if there is any.
+/// The first excess in the text, if there is any.
 std::optional<TextExcess> findExcess(llvm::StringRef text);
 
 } // namespace tp

@@ -24,7 +24,7 @@ static bool liesByRows(const Matrix &matrix) {
          (matrix.rows == 1 || matrix.rowStride >= matrix.columns);
 }
 
-/// 8-bit floats are too imprecise to add in.
+/// 8-bit floats are too imprecise for sums.
 static bool isSummed(Type element) {
   return isa<IntegerType>(element) || element.getIntOrFloatBitWidth() >= 16;
 }

@@ -32,7 +32,7 @@
 /// | sorts            | one step               | one kernel, or several for  |
 /// |                  |                        | long rows                   |
 ///
-/// With `fp8`, CUDA has f8E4M3FN among its factors, on chips from sm_89 on:
+/// With `fp8`, CUDA also multiplies f8E4M3FN factors, on chips from sm_89 on:
 ///
 /// | products          | f32, bf16, f16                                       |
 /// | after a product   | a residual; or a bias, if C is bf16 or f16, and relu |
@@ -40,8 +40,8 @@
 /// | factors' matrices | contiguous along k                                   |
 /// | all matrices      | begin, and have their rows, at multiples of 16 bytes |
 ///
-/// The CUDA runtime contains no device code; its driver has an entry point for
-/// each of these steps.
+/// The CUDA runtime contains no device code. It executes these steps by calling
+/// the CUDA driver and NVIDIA's libraries.
 
 #ifndef TPOPT_TARGET_TARGET_H
 #define TPOPT_TARGET_TARGET_H
@@ -106,7 +106,7 @@ public:
   /// multiply f8E4M3FN.
   static const Target *find(llvm::StringRef name, bool fp8 = false);
 
-  /// A `k..Target` of the artifact's format.
+  /// One of the constants `k..Target` of the artifact format.
   virtual llvm::StringRef getName() const = 0;
   /// The float type in which the matrix library multiplies elements of the
   /// float type `element`. Products of f64 are left to row programs.

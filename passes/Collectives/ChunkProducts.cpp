@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Makes products whose blocks travel while others are multiplied, if that is
-// faster: see tp.gather_einsum and tp.einsum_scatter.
+// Replaces products by ops that send some blocks while they multiply others, if
+// that is faster: see tp.gather_einsum and tp.einsum_scatter.
 
 #include "ChunkTimes.h"
 #include "RowProduct.h"
@@ -28,18 +28,18 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// The numbers of pieces that a block may be sent in.
+/// The numbers of pieces in which a block may be sent.
 static constexpr std::array<int64_t, 3> kPieces = {1, 2, 4};
-/// Bytes of the smallest piece. A block in one piece may be smaller.
+/// Bytes of the smallest piece. A block that is not split may be smaller.
 static constexpr double kLeastPiece = 64 << 10;
 static constexpr StringLiteral kGathering = "gathering while multiplying",
                                kScattering = "multiplying while scattering";
-/// Chunking must save at least this share of the time.
+/// Chunking must save at least this fraction of the time.
 static constexpr double kLeastGain = 0.02;
 
 namespace {
 
-/// Decides whether a collective and its products become one op.
+/// Whether a collective and its products become one op.
 struct Verdict {
   std::string why;               ///< Why they cannot; empty if they can.
   int64_t pieces = 0;            ///< 0 if chunking is slower.
@@ -49,7 +49,7 @@ struct Verdict {
 /// The work of a device for one block of a product.
 struct BlockWork {
   Work work;
-  double otherBytes; ///< Bytes of the factor without rows, part of `work`.
+  double otherBytes; ///< Bytes of the other operand, included in `work`.
 };
 
 /// Chunks the products of one block of a function.
@@ -182,8 +182,8 @@ BlockWork BlockChunker::getBlockWork(EinsumOp op, int64_t dim,
           double(getLocalTensor(other, table)->getBytes())};
 }
 
-/// Seconds to compute one of the `pieces` of a block. Each piece reads the
-/// whole other factor.
+/// Seconds to compute one of the `pieces` of a block. Each piece reads all of
+/// the other operand.
 static double getPieceTime(const BlockWork &block, int64_t pieces,
                            const Machine &machine) {
   Work work = block.work;

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The time of products whose blocks travel while others are multiplied.
+/// \file The time of products that send some blocks while they multiply others.
 ///
-/// A device computes one block after the other; meanwhile its link carries one
-/// block after the other. Times are in seconds. With two devices, 2 us to
+/// A device computes one block after another; meanwhile its link transfers one
+/// block after another. Times are in seconds. With two devices, 2 us to
 /// multiply a block and 3 us to send it in one piece, both forms take 5 us:
 ///
 ///     gather    compute  [own 2] . [other 2]
@@ -21,7 +21,7 @@ namespace tp {
 
 struct ChunkProblem {
   int64_t places = 2;  ///< Devices along the axes, each with a block.
-  int64_t pieces = 1;  ///< The number of pieces that a block travels in.
+  int64_t pieces = 1;  ///< The number of pieces in which a block is sent.
   double product = 0;  ///< Time to multiply the device's own block.
   double piece = 0;    ///< Time to multiply one piece of another block.
   double start = 0;    ///< Time to start a transfer of any size.

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Combines collectives that do not wait for each other into one launch.
+// Combines collectives that do not depend on each other into one launch.
 
 #include "passes/Collectives/Deferral.h"
 
@@ -26,7 +26,8 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// A collective that takes longer than this many starts is issued alone.
+/// A collective that takes longer than this many start latencies is issued
+/// alone.
 static constexpr double kMostStarts = 16;
 
 /// The joined reasons of collectives that are issued as one. Either all of
@@ -39,8 +40,8 @@ static WhyAttr joinReasons(ArrayRef<WhyAttr> whys) {
                       whys.front().getRequested());
 }
 
-/// Moves an op, and the constants that only it uses, since constants are held
-/// from where they are made.
+/// Moves an op, and the constants that only it uses, since a constant occupies
+/// memory from its definition on.
 static void moveWithSources(Operation *op, Operation *before) {
   for (Value operand : op->getOperands())
     if (Operation *source = operand.getDefiningOp();
@@ -57,7 +58,7 @@ using Key = std::vector<uintptr_t>;
 
 struct Candidate;
 
-/// An op that is put off along with the collectives whose results it takes.
+/// An op that is put off along with the collectives whose results it uses.
 struct Waiter {
   Operation *op = nullptr;
   SmallVector<Operation *, 2> company; ///< Ops that move with it, before it.
@@ -80,12 +81,12 @@ struct Candidate {
   int64_t bytes = 0;
   /// Null if it is issued alone.
   Queue *queue = nullptr;
-  /// Its result takes less memory than its operand, or none, and no other op
-  /// needs the operand.
+  /// Its result takes less memory than its operand, or no memory at all, and no
+  /// other op needs the operand.
   bool frees = false;
   /// A sum whose operand no other op needs.
   bool isSum = false;
-  /// The collective that makes its operand, and those that take its result.
+  /// The collective that computes its operand, and those that use its result.
   Candidate *source = nullptr;
   SmallVector<Candidate *, 1> dependents;
   SmallVector<Waiter *, 1> waiters;
@@ -96,18 +97,19 @@ struct Candidate {
 
 /// Goes through a block in order. Every collective is put off until an op needs
 /// its result; then it is issued together with all collectives of its kind
-/// whose operands are available. That is the fewest launches, as in the greedy
-/// stabbing of intervals on a line: always stab where the first interval ends
-/// that is not yet stabbed. An op that may wait as well (Deferral.h) needs its
-/// operands only when its own result is needed. Operands that need only a few
-/// more ops, none of which waits for a collective, are computed first: q, k and
-/// v of a layer are gathered in one launch even if the program uses the
-/// gathered q before it computes k.
+/// whose operands are available. This minimizes the number of launches, like
+/// the greedy algorithm that stabs intervals on a line with the fewest points:
+/// it always adds a point where the first unstabbed interval ends. An op that
+/// may also be put off (Deferral.h) needs its operands only when its own result
+/// is needed. Operands that need only a few more ops, none of which waits for a
+/// collective, are computed first: q, k and v of a layer are gathered in one
+/// launch even if the program uses the gathered q before it computes k.
 ///
 /// A collective that frees memory waits only until there are enough of its kind
-/// to fill a bucket; otherwise the unsharded gradients of all layers would be
-/// held until the first of them is needed. A bucket that is full of sums does
-/// not wait either: it gets no fuller, and can travel during the following ops.
+/// to fill a bucket; otherwise the unsharded gradients of all layers would stay
+/// in memory until the first of them is needed. A bucket that is full of sums
+/// does not wait either: it cannot grow, and can be sent during the following
+/// ops.
 class BlockCombiner {
 public:
   BlockCombiner(Block &block, const Mesh &mesh, int64_t bucketBytes)
@@ -138,7 +140,7 @@ public:
     }
   }
 
-  /// Returns true if the block has changed, if only in its order.
+  /// Returns true if the block has changed, even if only in its order.
   bool hasChanged() const { return isChanged; }
   /// The number of collectives that now share a launch with others.
   int64_t getNumCombined() const { return numCombined; }
@@ -151,22 +153,21 @@ private:
   void issue(Candidate &candidate, Operation *before);
   void combine(ArrayRef<Candidate *> members, Operation *before);
 
-  /// Marks a candidate whose operand is available, at the latest before op
-  /// `at`.
+  /// Marks a candidate as ready. Its operand must be available before op `at`.
   void setReady(Candidate &candidate, Operation *at);
 
   /// `first` is issued before op `before`. Moves ops there that compute
   /// operands of other collectives, which can then share its launch.
   void makeOperands(Queue &queue, const Candidate &first, Operation *before);
-  /// The ops from the current one on that the candidate's operand needs, in
+  /// The ops, from the current one on, that compute the candidate's operand, in
   /// program order. None if one of them waits for a collective, if there are
   /// too many, or if their other results take much more memory than the
   /// collective moves.
   std::optional<SmallVector<Operation *>>
   findMakers(const Candidate &candidate);
 
-  /// Puts an op off if it needs collectives that are put off and if it may
-  /// wait. Returns true if it does.
+  /// Puts off an op that may wait, if it needs collectives that are put off.
+  /// Returns true if it was put off.
   bool defer(Operation *op);
   /// Makes the waiter's result available before an op.
   void demand(Waiter &waiter, Operation *before);
@@ -215,7 +216,8 @@ Key BlockCombiner::getKey(CollectiveOpInterface op, const ReshardStep &step) {
   return key;
 }
 
-/// Returns true if issuing the collective with others saves next to nothing.
+/// Returns true if issuing the collective with others would save almost
+/// nothing.
 bool BlockCombiner::goesAlone(const ReshardStep &step, int64_t bytes) {
   if (bytes > bucketBytes)
     return true;
@@ -291,7 +293,8 @@ void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
   bool isFull = queue && queue->bytes >= bucketBytes;
   if (candidate.frees ? queue && !isFull : !candidate.isSum || !isFull)
     return;
-  // Ops that are put off may move away, so issue before the next op that stays.
+  // Ops that are put off may move, so issue before the next op that is not put
+  // off.
   while (numbers.count(at) || deferred.count(at))
     at = at->getNextNode();
   issue(candidate, at);
@@ -560,9 +563,9 @@ struct CombineCollectives
     return isChanged ? std::optional<int64_t>(combined) : std::nullopt;
   }
 
-  /// The largest bucket with which a device holds no more than its capacity. If
-  /// there is none, the bucket with which it holds least; none if it holds less
-  /// with every collective left in place.
+  /// The largest bucket with which a device's memory suffices. If there is
+  /// none, the bucket with which the device needs the least memory; none if it
+  /// needs even less when no collective is moved.
   std::optional<int64_t> findBucket(FunctionOpInterface function,
                                     const Mesh &mesh, int64_t capacity) {
     ShardingTable table(&getContext(), mesh);
@@ -627,7 +630,7 @@ struct CombineCollectives
       recordChange(function, PriceKind::Combined, combined.value_or(0), table,
                    *device);
     }
-    if (!isChanged) // so it need not be verified again either
+    if (!isChanged) // then verification is not needed again either
       markAllAnalysesPreserved();
   }
 };

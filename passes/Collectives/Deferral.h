@@ -1,8 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Finds ops that can wait along with a collective whose result they
-/// take.
+/// \file Finds ops that can wait along with a collective whose result they use.
 ///
 /// A gradient is summed, then transposed, narrowed, scaled and added to its
 /// weight. If these ops wait as well, the sum can be combined with the sums of
@@ -23,15 +22,16 @@ namespace tp {
 
 /// Decides whether `op` can be put off until its pending operands are
 /// available. It must only move elements, compute element by element, reduce,
-/// or write into a tensor in place, and its other operands must be held anyway.
-/// Returns the ops that move with `op`: they compute an operand from values
-/// that are held anyway, and `op` is their only user.
+/// or write into a tensor in place, and its other operands must stay in memory
+/// anyway. Returns the ops that move with `op`: they compute an operand from
+/// values that stay in memory anyway, and `op` is their only user.
 std::optional<llvm::SmallVector<mlir::Operation *, 2>>
 findCompany(mlir::Operation *op,
             llvm::function_ref<bool(mlir::Value)> isPending);
 
-/// Returns true if such ops only write the value into a tensor that is held
-/// anyway. The value then dies early, so that waiting takes memory.
+/// Returns true if the value, or a result that ops of this kind compute from
+/// it, is only written into a tensor that stays in memory anyway. Waiting then
+/// costs memory, since the value would otherwise be freed early.
 bool isOnlyStored(mlir::Value value);
 
 } // namespace tp

@@ -23,8 +23,8 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// Adds to the reason that devices hold a whole tensor although they need only
-/// a part of it, since that must never happen silently.
+/// Adds a note to `why` that devices hold a whole tensor although they need
+/// only a part of it, since that must never happen silently.
 static WhyAttr withFullGather(ReshardOp op, WhyAttr why, ShardingAttr from,
                               ShardingAttr to) {
   MLIRContext *context = op.getContext();
@@ -68,7 +68,7 @@ struct PlanCollectives : tp::impl::PlanCollectivesPassBase<PlanCollectives> {
     ShardingTable table(&getContext(),
                         withMachineLinks(mesh->toMesh(), device));
     ReshardPlanner planner(table.getMesh());
-    // Types in a manual region cannot say that a buffer has padding.
+    // Types in a manual region cannot express that a buffer has padding.
     ReshardPlanner inManual(table.getMesh(), /*evenly=*/true);
     for (ReshardOp op : reshards)
       if (failed(expand(op, table,

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A product as seen from one operand: the operand whose rows are
-/// gathered, or whose rows become the rows of the result that are scattered:
+/// \file A product with one distinguished operand: its rows are gathered, or
+/// become the rows of the result, which are scattered:
 ///
 ///     RowProduct(tp.einsum "io,bi->bo" %w, %x, 1)
 ///       rows %x "bi", other %w "io"

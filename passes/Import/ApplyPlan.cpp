@@ -27,8 +27,8 @@ namespace {
 /// Applies one plan to the functions of a module.
 class PlanApplier {
 public:
-  /// `axis` is the axis that the plan's words shard along; it must be given if
-  /// they do.
+  /// `axis` is the axis that the plan's words shard along; it is required if
+  /// any word shards.
   PlanApplier(const Plan &plan, const Mesh &mesh, std::optional<unsigned> axis,
               bool isBuiltIn)
       : plan(plan), mesh(mesh),
@@ -47,19 +47,19 @@ private:
     bool matched = false, isFirst = false, applied = false;
   };
 
-  /// Returns true if rules may refer to arguments without names by number. A
-  /// built-in plan only knows the names that Hugging Face gives them.
+  /// Returns true if rules may refer to unnamed arguments by number. A built-in
+  /// plan uses only the names that Hugging Face gives to arguments.
   bool goesByNumbers(func::FuncOp function) const {
     return !isBuiltIn && isEntry(function);
   }
-  /// Returns the first rule that matches one of `names`, and records the use of
-  /// every rule that does; null if there is none. `isAnnotated`: the argument
-  /// has a sharding of its own. `isState`: it is the state of an optimizer.
+  /// Returns the first rule that matches one of `names`, or null. Records the
+  /// use of every rule that matches. `isAnnotated`: the argument already has a
+  /// sharding. `isState`: the argument is optimizer state.
   const PlanRule *find(ArrayRef<StringRef> names, bool isAnnotated,
                        bool isState);
-  /// Returns the dimensions of an argument that a word shards; none if the word
-  /// does not apply to it. `isOwnName`: the rule gives the argument's full
-  /// name, not only that of its module.
+  /// Returns the dimensions of `argument` that the rule's word shards; none if
+  /// the word does not apply to the argument. `isOwnName`: the rule gives the
+  /// argument's full name, not only that of its module.
   SmallVector<unsigned> getCutDims(const PlanRule &rule, Value argument,
                                    const Features *features,
                                    bool isOwnName) const;
@@ -67,15 +67,15 @@ private:
                                         StringRef name,
                                         const Features *features);
   /// Returns the sharding that a rule gives to `what`, which has type `type`,
-  /// if the rule does not depend on features; otherwise reports that it does
-  /// not fit. Errors of a built-in plan are reported at `loc`, the location of
-  /// `what`.
+  /// if the rule does not depend on features; otherwise reports that the rule
+  /// does not fit. Errors of a built-in plan are reported at `loc`, the
+  /// location of `what`.
   FailureOr<TensorSharding> getExplicit(const PlanRule &rule,
                                         RankedTensorType type, Location loc,
                                         const Twine &what);
   LogicalResult applyToResults(func::FuncOp function);
-  /// Closes the shardings of logits: whoever picks the next token needs whole
-  /// rows of them.
+  /// Closes the shardings of logits, because picking the next token needs whole
+  /// rows of logits.
   void closeLogits(FunctionOpInterface function);
   /// Returns the sharding that the plan gives to arguments that no rule
   /// matches.
@@ -110,7 +110,8 @@ const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
         (isFollower && !rule.pattern.getText().contains('/')))
       continue;
     use.matched = true;
-    // Words about the activations of a module leave its weights to other rules.
+    // A word about a module's activations does not shard the module's weights,
+    // so other rules may match them.
     if (rule.word && rule.word->action == PlanWord::Action::Activations) {
       use.isFirst = use.applied = true;
       continue;
@@ -124,8 +125,8 @@ const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
   return first;
 }
 
-/// Shards features along the axis. If there are several dimensions, they number
-/// heads, except the last, which holds the features of one head.
+/// Shards features along the axis. If there are several dimensions, all but the
+/// last count heads, and the last holds the features of one head.
 void PlanApplier::cut(TensorSharding &sharding, ArrayRef<unsigned> dims,
                       Value argument) {
   if (dims.empty())
@@ -194,9 +195,9 @@ SmallVector<unsigned> PlanApplier::getCutDims(const PlanRule &rule,
     return rank > 0 ? SmallVector<unsigned>{0} : SmallVector<unsigned>();
   bool isColwise = rule.word->action == Action::Colwise;
   if (rule.isShipped) {
-    // Transformers shards a stack of matrices by its stored dimensions,
-    // whichever of the two the op contracts. It also shards vectors that are
-    // not biases, but only those that a rule names.
+    // Hugging Face Transformers shards a stack of matrices by stored dimension,
+    // regardless of which dimension the op contracts. It also shards vectors
+    // that are not biases, but only if a rule names them.
     if (rank == 3 && getStoredRank(argument) == 3)
       return {isColwise ? 1u : 2u};
     if (rank == 1 && !features && isColwise && isOwnName)
@@ -222,8 +223,9 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
   bool isOwnName = name.ends_with(
       rule.pattern.getText().substr(rule.pattern.getText().rfind('.') + 1));
   SmallVector<unsigned> dims = getCutDims(rule, argument, features, isOwnName);
-  // A bias has no input features, so that rowwise leaves it whole. In PyTorch's
-  // exports, the second name of a tied table has no uses.
+  // Two cases without dimensions to shard are not errors: rowwise leaves a bias
+  // whole, because a bias has no input features, and in PyTorch's exports, the
+  // second name of a tied table has no uses.
   if (dims.empty() && !features && !argument.use_empty())
     return getExplicit(rule, type, argument.getLoc(), "argument " + name);
   if (rule.word->isPacked && !dims.empty() && !name.contains('#'))
@@ -282,9 +284,9 @@ LogicalResult PlanApplier::apply(func::FuncOp function) {
     auto getAttr = [&](StringRef name) {
       return function.getArgAttr(argument.getArgNumber(), name);
     };
-    // A name that comes from the program's text, `%up`, is matched in addition
-    // to the number, because after a printer has dropped the names only numbers
-    // are left.
+    // If the name comes from the program's text, `%up`, rules may use either
+    // the name or the argument's number, because a printer that drops names
+    // leaves only numbers.
     StringAttr written = getTextName(argument);
     bool isNamed = getAttr(kNameAttr) && getAttr(kNameAttr) != written;
     if (!getType(argument) || (!isNamed && !goesByNumbers(function)))
@@ -332,13 +334,13 @@ LogicalResult PlanApplier::applyToResults(func::FuncOp function) {
     if (!type ||
         (!function.getResultAttr(i, kNameAttr) && !goesByNumbers(function)))
       continue;
-    // A part of a result goes by the name of the whole result.
+    // Rules refer to a part of a result by the name of the whole result.
     auto part = function.getResultAttrOfType<SourceAttr>(i, kSourceAttr);
     StringAttr name = part ? part.getTensor() : getOutputName(function, i);
     names.push_back(name.str());
     for (auto [rule, use] : llvm::zip_equal(plan.getRules(), uses)) {
-      // Patterns are meant for arguments, so results need an exact match: no
-      // pattern is meant to gather a result.
+      // Patterns are meant for arguments, so a result needs an exact match.
+      // Otherwise a pattern could gather a result by accident.
       if (rule.pattern.getText() != name.getValue())
         continue;
       bool isAnnotated = bool(function.getResultAttr(i, kShardingAttr));
@@ -377,7 +379,7 @@ void PlanApplier::closeLogits(FunctionOpInterface function) {
 
 LogicalResult PlanApplier::checkUses(ModuleOp module) {
   if (isBuiltIn) {
-    // A built-in plan has rules for several families, so that most rules match
+    // A built-in plan has rules for several families, so most rules match
     // nothing.
     if (llvm::any_of(uses, [](const RuleUse &use) { return use.matched; }))
       return success();
@@ -442,7 +444,7 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
   }
 
   /// Returns the axis that words shard along. A plan that writes out all axes
-  /// needs none.
+  /// does not need one.
   FailureOr<std::optional<unsigned>> getAxis(MeshOp at, const Mesh &mesh,
                                              const Plan &read) {
     std::optional<unsigned> found = mesh.find(axis);

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// The largest training step seen so far has 130 thousand.
+/// The largest training step seen so far has 130 thousand ops.
 static constexpr uint64_t kMostOps = 1 << 22;
 
 namespace {

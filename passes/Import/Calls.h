@@ -26,14 +26,14 @@ struct FunctionCalls {
 
 /// Returns the functions of a module, callees before their callers. Of
 /// functions that call each other in a cycle, the one that is called first
-/// comes last. Fails with an error if a function with all its calls inlined
-/// would have more operations than any real program, as when a function calls
-/// another twice, which calls another twice, and so on.
+/// comes last. Fails with an error if inlining all calls would give a function
+/// more operations than any real program has, for example if each function in a
+/// long chain calls the next one twice.
 mlir::FailureOr<std::vector<FunctionCalls>>
 getCalleesFirst(mlir::ModuleOp module);
 
-/// Adds the symbols that `op` itself refers to. SymbolTable does not find them
-/// in operations of dialects that are only read.
+/// Adds the symbols that `op` itself refers to. SymbolTable does not find the
+/// symbols in unregistered operations, such as those of `stablehlo`.
 void collectSymbols(mlir::Operation *op,
                     llvm::DenseSet<mlir::StringAttr> &names);
 

@@ -59,8 +59,8 @@ void DataParallel::addAxis(TensorSharding &sharding,
   if (sharding.uses(axis))
     return;
   // Prefers a dimension that is not sharded yet, then one with little padding,
-  // then a long one: a short one may count heads, which attention would have to
-  // gather.
+  // then a long one, because a short dimension may count heads, which attention
+  // would have to gather.
   std::optional<unsigned> best;
   std::tuple<bool, double, int64_t> least;
   for (auto [dim, size] : llvm::enumerate(shape)) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Shards along the data axis what the words of a plan ask for.
+// Shards tensors along the data axis, as the words of a plan request.
 
 #ifndef TPOPT_PASSES_IMPORT_DATAPARALLEL_H
 #define TPOPT_PASSES_IMPORT_DATAPARALLEL_H
@@ -35,23 +35,21 @@ private:
   void apply(mlir::func::FuncOp function, unsigned argument);
   /// Shards the batch of an input.
   void cutBatch(mlir::func::FuncOp function, unsigned argument);
-  /// Does not shard an argument along the axis.
+  /// Keeps an argument without a sharding replicated along the axis.
   void keepWhole(mlir::func::FuncOp function, unsigned argument);
   /// Shards an argument along the axis, in addition to the axes that it is
   /// already sharded along.
   void cut(mlir::func::FuncOp function, unsigned argument);
   void cutGradients(mlir::func::FuncOp function);
 
-  /// Returns the sharding that an argument carries; an open one if it carries
-  /// none.
+  /// Returns the sharding of an argument; an open sharding if it has none.
   TensorSharding getSharding(mlir::func::FuncOp function,
                              unsigned argument) const;
   /// Returns the sharding that a gradient or a state of the parameter `name`
   /// has without the axis.
   TensorSharding getSharding(mlir::func::FuncOp function, llvm::StringRef name,
                              llvm::ArrayRef<int64_t> shape) const;
-  /// Adds the axis to the dimension that it splits most evenly, for a tensor of
-  /// that shape.
+  /// Adds the axis to the dimension of `shape` that the axis splits best.
   void addAxis(TensorSharding &sharding, llvm::ArrayRef<int64_t> shape) const;
   void setSharding(mlir::func::FuncOp function, unsigned argument,
                    const TensorSharding &sharding) const;

@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Returns the features of operand `index` of a contraction, taken as its
-/// weight.
+/// Returns the features of operand `index` of a contraction, treating this
+/// operand as the weight.
 static Features getContracted(EinsumOp op, unsigned index) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   StringRef weight = index == 0 ? terms.lhs : terms.rhs;
@@ -53,7 +53,7 @@ static bool comesBefore(Operation *a, Operation *b) {
   return false;
 }
 
-/// A bias is broadcast and then added.
+/// Returns the features of a bias, which is broadcast and then added.
 static std::optional<Features> getBiasFeatures(OpOperand &use) {
   Operation *op = use.getOwner();
   if (!isRepeated(op) || !llvm::all_of(op->getUsers(), llvm::IsaPred<AddOp>))
@@ -78,8 +78,8 @@ static std::optional<Features> getFeatures(OpOperand &use) {
 
 namespace {
 
-/// Follows an argument through ops that give its elements other dimensions, as
-/// PyTorch's exports do with every weight: y = x w^T.
+/// Follows an argument through ops that move its elements to other dimensions.
+/// PyTorch's exports, for example, transpose every weight: y = x w^T.
 class ArgumentUses {
 public:
   explicit ArgumentUses(BlockArgument argument) {
@@ -107,8 +107,8 @@ public:
   }
 
 private:
-  /// For each dimension of a value, the dimensions of the argument that it is
-  /// made of.
+  /// For each dimension of a value, the dimensions of the argument that it
+  /// comes from.
   using Origins = SmallVector<SmallVector<unsigned, 2>, 4>;
   struct Form {
     Value value;
@@ -126,12 +126,12 @@ private:
   void look(OpOperand &use, const Origins &origins);
   static Origins reshape(ReshapeOp op, const Origins &origins);
   /// Maps features of a value to dimensions of the argument. Returns nullopt if
-  /// one dimension of the argument is both taken in and put out.
+  /// one dimension of the argument is both an input and an output feature.
   static std::optional<Features> translate(const Features &features,
                                            const Origins &origins);
 
-  /// The first op that looks rows up, for `table`, or that uses the argument in
-  /// another way, for `weight`.
+  /// For `table`, the first op that looks up rows. For `weight`, the first op
+  /// that uses the argument as any other kind of weight.
   struct FirstUse {
     Operation *op = nullptr;
     std::optional<Features> features;
@@ -216,8 +216,9 @@ std::vector<WeightUse> tp::findWeightUses(BlockArgument argument) {
 
 AttentionOp tp::findAttention(Value value) {
   // Follows values that have the same heads: sums, rotated values, and caches
-  // that the value is written into. A contraction makes heads from a weight;
-  // after that no further contraction is followed.
+  // that the value is written into. A contraction is followed only if it uses
+  // `value` directly, because a contraction with a weight produces heads, but a
+  // later contraction does not keep them.
   llvm::SetVector<Value> seen;
   seen.insert(value);
   for (size_t i = 0; i < seen.size(); ++i)
@@ -231,8 +232,8 @@ AttentionOp tp::findAttention(Value value) {
           !isRepeated(user))
         continue;
       seen.insert(user->getResult(0));
-      // A cache that is only returned has the heads of the rows written into
-      // it.
+      // A cache that is only returned has the same heads as the rows that are
+      // written into it.
       if (auto update = dyn_cast<DynamicUpdateSliceOp>(user))
         seen.insert(update.getUpdate());
     }

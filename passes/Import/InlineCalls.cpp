@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-inline-calls: leaves one function for each entry.
+// tp-inline-calls: inlines calls, so that only the entry functions remain.
 //
 // MLIR's inliner is not used, because it splits the caller's block at every
-// call and so moves all ops after the call: JAX calls functions of a few ops
-// thousands of times.
+// call and moves all ops after the call. This is slow, because JAX calls small
+// functions thousands of times.
 
 #include "passes/Import/Calls.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
@@ -38,8 +38,7 @@ public:
       return failure();
     for (auto &[function, calls] : *functions) {
       for (func::CallOp call : calls) {
-        // A recursive call is not inlined; it is left to whoever runs the
-        // function.
+        // A recursive call is not inlined and stays in the program.
         func::FuncOp callee =
             done.lookup(call.getCalleeAttr().getRootReference());
         if (callee && callee.getBody().hasOneBlock())
@@ -75,8 +74,8 @@ private:
 };
 
 /// Erases private functions that no function in use refers to. MLIR's
-/// symbol-dce is not used, because it looks through all attributes of all ops
-/// and has the ops verified once more.
+/// symbol-dce is not used, because it searches all attributes of all ops and
+/// causes another verification of the ops.
 class FunctionEraser {
 public:
   explicit FunctionEraser(ModuleOp module) : module(module) {}
@@ -92,8 +91,8 @@ public:
     }
     while (!live.empty() && !unnamed.empty())
       live.pop_back_val()->walk([&](Operation *op) {
-        // The properties of these ops never name a function, and nearly all ops
-        // are these.
+        // The properties of ops of our own dialects never name a function, and
+        // nearly all ops belong to these dialects.
         bool isOurs = isa_and_present<tp::TPDialect, tp::spmd::SPMDDialect>(
             op->getDialect());
         DictionaryAttr attributes =

@@ -26,7 +26,7 @@ public:
   /// Returns true if the pattern matches `form` as a whole.
   bool matchesWhole(llvm::StringRef form) const { return glob.match(form); }
   /// Returns true if the pattern matches one of the forms of `name`: the name
-  /// as written, without a leading `model.`, or only down to its module,
+  /// as written, without a leading `model.`, or only the name of its module,
   /// "layers.0.self_attn.q_proj".
   bool matches(llvm::StringRef name) const;
 
@@ -34,7 +34,7 @@ private:
   NamePattern(llvm::StringRef text, llvm::GlobPattern glob)
       : text(text), glob(std::move(glob)) {}
 
-  /// Owned by the context, because `glob` points into it.
+  /// Owned by the context, because `glob` points into this text.
   llvm::StringRef text;
   llvm::GlobPattern glob;
 };
@@ -45,8 +45,8 @@ llvm::SmallVector<llvm::StringRef, 6> getNameForms(llvm::StringRef name);
 /// Replaces numbers by stars: "layers.*.mlp" for "layers.12.mlp".
 std::string writeNumbersAsStars(llvm::StringRef name);
 
-/// Returns up to three of `names` that are most similar to `pattern`, with
-/// numbers written as `*`.
+/// Returns the names most similar to `pattern`, at most three, with numbers
+/// written as `*`.
 std::string getNearNames(llvm::StringRef pattern,
                          llvm::ArrayRef<llvm::StringRef> names);
 

@@ -12,8 +12,8 @@ using namespace tp;
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-/// The dimension of a reshape's result that is the major part of `dim`, and how
-/// many elements of `dim` each of its elements covers.
+/// Returns the dimension of a reshape's result that holds the major part of
+/// `dim`, and how many elements of `dim` one element of it covers.
 static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
                                         ArrayRef<int64_t> to, unsigned dim) {
   int64_t before = ShapedType::getNumElements(from.take_front(dim));
@@ -34,7 +34,7 @@ static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
 
 /// Returns the dimension of the op's result that dimension `dim` of an operand
 /// becomes, and the factor by which its unit grows. Returns nullopt if the op
-/// does more along that dimension than move it.
+/// does anything else along that dimension.
 static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
   Operation *op = use.getOwner();
   if (op->hasTrait<Elementwise>())
@@ -43,7 +43,8 @@ static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
     auto found = llvm::find(transpose.getPermutation(), int64_t(dim));
     return Track{unsigned(found - transpose.getPermutation().begin()), 1};
   }
-  // These ops may repeat or leave out elements only along other dimensions.
+  // A broadcast or slice may repeat or remove elements only along other
+  // dimensions.
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     auto there = unsigned(broadcast.getDims()[dim]);
     if (broadcast.getType().getDimSize(there) !=
@@ -95,8 +96,7 @@ SmallVector<Origin, 2> tp::getOrigins(Operation *op, unsigned dim) {
         origins.push_back({use.getOperandNumber(), own, there->unit, 1});
         break;
       }
-  // Several dimensions that a reshape merges are represented by the first of
-  // them.
+  // If a reshape merges several dimensions, the first represents them all.
   auto reshape = dyn_cast<ReshapeOp>(op);
   if (reshape && origins.empty())
     if (std::optional<Track> major =
@@ -121,7 +121,7 @@ tp::getOperandDims(const PackedSum &sum) {
   return dims;
 }
 
-/// Returns true if the op sums over the dimension, so that its result lacks it.
+/// Returns true if the op sums over the dimension.
 static bool isSum(const PackedSum &sum) {
   if (auto reduce = dyn_cast<ReduceOp>(sum.op))
     return reduce.getKind() == ReductionKind::Sum &&
@@ -149,8 +149,8 @@ std::optional<SmallVector<Interval, 3>> Split::getParts(int64_t size) const {
 // Tracker
 //===----------------------------------------------------------------------===//
 
-/// Returns false if the value already has a different dimension that runs along
-/// the argument's.
+/// Returns false if a different dimension of the value is already recorded as
+/// running along the argument's dimension.
 bool Tracker::add(Value value, Track track) {
   const Track &own = open.insert({value, track}).first->second;
   return own.dim == track.dim && own.unit == track.unit;
@@ -189,7 +189,7 @@ bool Tracker::follow(OpOperand &use, Track track) {
   Operation *op = use.getOwner();
   if (isa<func::ReturnOp>(op))
     return visitReturn(use, track);
-  // An attribute that was attached to a value need not be true of its parts.
+  // An attribute that was attached to a value may not hold for its parts.
   if (!op->getDiscardableAttrDictionary().empty() || op->getNumResults() != 1 ||
       op->getBlock() != use.get().getParentBlock())
     return false;
@@ -217,8 +217,9 @@ bool Tracker::visitSlice(SliceOp slice, Track track) {
   return slices.insert({slice, track.dim}).first->second == track.dim;
 }
 
-/// An updated weight is returned with the argument's shape and dimension; other
-/// values, such as products with the weight, are not.
+/// If an argument is followed, accepts only results with the same shape and
+/// dimension. An updated weight has these; other values, such as products with
+/// the weight, do not.
 bool Tracker::visitReturn(OpOperand &use, Track track) {
   if (isa<BlockArgument>(root) &&
       (typeOf(use.get()).getShape() != typeOf(root).getShape() ||
@@ -270,7 +271,7 @@ bool Parting::find(Value value, unsigned dim) {
            ConcatOp>(op))
     return false;
   SmallVector<Origin, 2> origins = getOrigins(op, dim);
-  // A broadcast creates the dimensions that its operand lacks. No other op may.
+  // A dimension without an origin is only supported if a broadcast creates it.
   if (origins.empty() && !isa<BroadcastOp>(op))
     return false;
   if (!llvm::all_of(origins, [&](const Origin &origin) {

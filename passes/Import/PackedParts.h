@@ -4,9 +4,10 @@
 /// \file Finds weights that consist of several weights, and the values computed
 /// from their parts.
 ///
-/// A tracker follows an argument forwards, to the slices that define its parts.
-/// A parting looks backwards, to see if a value is made of such parts: a
-/// gradient of q, k and v is a concatenation followed by reshapes and products.
+/// A Tracker follows an argument forwards, to the slices that define its parts.
+/// A Parting follows a value backwards, to check whether the value is made of
+/// such parts. A gradient of q, k and v, for example, is a concatenation
+/// followed by reshapes and products.
 
 #ifndef TPOPT_PASSES_IMPORT_PACKEDPARTS_H
 #define TPOPT_PASSES_IMPORT_PACKEDPARTS_H
@@ -42,13 +43,14 @@ struct Split {
   bool operator==(const Split &o) const {
     return dim == o.dim && parts == o.parts;
   }
-  /// The parts of a dimension of `size` elements that runs along `dim`; nullopt
-  /// if a part would end in the middle of one of these elements.
+  /// Returns the parts of a dimension that runs along `dim` but has `size`
+  /// elements; nullopt if a part would end inside one of these elements.
   std::optional<llvm::SmallVector<Interval, 3>> getParts(int64_t size) const;
 };
 
 /// A dimension of a value that runs along the dimension of an argument: element
-/// i of the former is made of `unit` elements of the latter, from i * unit on.
+/// i of the value's dimension corresponds to `unit` elements of the argument's
+/// dimension, starting at i * unit.
 struct Track {
   unsigned dim;
   int64_t unit;
@@ -72,7 +74,7 @@ struct PackedSum {
   unsigned operand, dim;
 };
 /// Returns, as pairs of operand and dimension, all dimensions that the op sums
-/// over together with this one.
+/// over together with `sum.dim`.
 llvm::SmallVector<std::pair<unsigned, unsigned>, 2>
 getOperandDims(const PackedSum &sum);
 
@@ -80,20 +82,20 @@ getOperandDims(const PackedSum &sum);
 /// computed from it.
 class Tracker {
 public:
-  /// Returns true if everything that is computed from the dimension is
-  /// understood.
+  /// Returns true if all ops that use the dimension are supported.
   bool follow(mlir::Value value, unsigned dim);
   /// Returns the split that the slices imply, if they cover every element.
   std::optional<Split> getSplit() const;
 
-  /// `slices` are the slices along the dimension, each with that dimension of
-  /// its operand; `between` are the ops between the value and the slices.
+  /// `slices` are the slices along the tracked dimension, each with the number
+  /// of this dimension in its operand; `between` are the ops between the value
+  /// and the slices.
   llvm::MapVector<mlir::Operation *, unsigned> slices;
   llvm::SetVector<mlir::Operation *> between;
   llvm::SmallVector<PackedSum> sums;
   /// The results of the function that are made of the value, each with the
-  /// dimension that runs along the tracked one. For an argument, only results
-  /// that are its updated value.
+  /// dimension that runs along the tracked dimension. For an argument, only
+  /// results that are its updated value.
   llvm::SmallVector<std::pair<unsigned, unsigned>> results;
 
 private:
@@ -108,17 +110,17 @@ private:
   std::set<Interval> intervals;
 };
 
-/// The values made of the parts of arguments that have one shape and are all
-/// split in the same way.
+/// Recognises values that are made of parts of arguments. The arguments have
+/// the same shape and are split in the same way.
 class Parting {
 public:
   Parting(Split split, llvm::SetVector<mlir::Value> arguments)
       : split(std::move(split)), arguments(std::move(arguments)) {}
 
   /// Returns true if each part of the value along `dim` can be computed from
-  /// such parts without computing the other parts.
+  /// the arguments' parts without computing the other parts.
   bool has(mlir::Value value, unsigned dim);
-  /// Returns true if that holds for all dimensions that the op sums over.
+  /// Returns true if has() is true for all dimensions that the op sums over.
   bool has(const PackedSum &sum);
 
   /// The ops between the parts and the values that has() accepted, each with

@@ -22,8 +22,8 @@ static constexpr uint64_t kMaxBytes = 1 << 20;
 
 /// The words of transformers 5 (distributed/tensor_parallel.py and
 /// expert_parallel.py). There, words also differ in what they do to
-/// activations. Here, the shardings of activations follow from propagation, so
-/// that for example `colwise_gather_output` and `colwise` are the same.
+/// activations. Here, the shardings of activations follow from propagation, so,
+/// for example, `colwise_gather_output` and `colwise` are the same.
 static std::optional<PlanWord> parseWord(StringRef word) {
   return llvm::StringSwitch<std::optional<PlanWord>>(word)
       .Cases({"colwise", "colwise_rep", "colwise_gather_output"},
@@ -36,7 +36,8 @@ static std::optional<PlanWord> parseWord(StringRef word) {
             PlanWord{Action::Rowwise, /*isPacked=*/false, /*isEmbedding=*/true})
       .Case("packed_colwise", PlanWord{Action::Colwise, /*isPacked=*/true})
       .Case("packed_rowwise", PlanWord{Action::Rowwise, /*isPacked=*/true})
-      // The last two also sum gradients, which differentiation does by itself.
+      // In transformers, the last two also sum gradients. Here, differentiation
+      // already does this.
       .Cases({"replicate", "replicated_with_grad_allreduce", "mla_kv_a_proj"},
              PlanWord{Action::Replicate})
       .Case("grouped_gemm", PlanWord{Action::Experts})

@@ -1,8 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A plan: patterns for the names of arguments or results, and the shardings of
-// these.
+// A plan: patterns for the names of arguments or results, each with a sharding.
 
 #ifndef TPOPT_PASSES_IMPORT_PLAN_H
 #define TPOPT_PASSES_IMPORT_PLAN_H
@@ -24,12 +23,12 @@ struct PlanWord {
     Rowwise,
     Replicate,
     Experts,     ///< Shards dimension 0 of a stack of experts.
-    Activations, ///< Only about a module's activations.
+    Activations, ///< Applies only to activations.
   };
   Action action;
-  bool isPacked = false; ///< Each part of the dimension is split by itself.
-  /// The word is about looking rows up, even if the table is also the output
-  /// head.
+  bool isPacked = false; ///< Each part is sharded separately.
+  /// The word treats a table as an embedding, even if the table is also the
+  /// output head.
   bool isEmbedding = false;
 };
 
@@ -37,23 +36,25 @@ struct PlanRule {
   NamePattern pattern;
   std::optional<PlanWord> word;     ///< None if `axes` is given.
   llvm::SmallVector<AxisList> axes; ///< Per dimension, if there is no word.
-  /// The rule comes from a plan that transformers ships: `*` stands for a
-  /// number, words refer to the stored form of tensors, and the plan serves
-  /// many models.
+  /// The rule comes from a plan that Hugging Face Transformers ships: `*`
+  /// matches only a number, words refer to tensors as they are stored, and the
+  /// plan covers many models, so some rules may match nothing.
   bool isShipped;
   mlir::Location loc;
 };
 
 class Plan {
 public:
-  /// Megatron's tensor parallelism, for the families that can be imported.
+  /// Megatron's tensor parallelism, for the model families that can be
+  /// imported.
   static Plan getMegatron(mlir::MLIRContext *context);
-  /// Reads a plan file over `mesh`; failure after an error.
+  /// Reads a plan file for `mesh`; emits an error on failure.
   static mlir::FailureOr<Plan> read(mlir::MLIRContext *context,
                                     llvm::StringRef path, const Mesh &mesh);
 
   llvm::ArrayRef<PlanRule> getRules() const { return rules; }
-  /// Returns true if some word shards along the axis that the options give.
+  /// Returns true if some word shards along the axis that is given as an
+  /// option.
   bool cutsByWords() const;
   /// Returns true if parameters that no rule matches are kept whole on every
   /// device, as transformers does with parameters that its plans do not name.
@@ -68,12 +69,13 @@ private:
                                const Mesh &mesh, mlir::Location loc);
 
   std::vector<PlanRule> rules;
-  bool isShipped = false; ///< Part of the plan is one that transformers ships.
+  bool isShipped = false; ///< Part of the plan comes from transformers.
 };
 
 /// Returns true if a rule matches the argument `name`: as written, without a
-/// leading `model.`, or down to its module, "layers.0.self_attn.q_proj". A rule
-/// about activations matches everything in its module.
+/// leading `model.`, or only the name of its module,
+/// "layers.0.self_attn.q_proj". A rule about activations matches everything in
+/// its module.
 bool matches(const PlanRule &rule, llvm::StringRef name);
 
 } // namespace tp

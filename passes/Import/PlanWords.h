@@ -19,12 +19,12 @@ enum class ZeroStage : unsigned { None, State, Gradients, Parameters };
 
 struct PlanWords {
   /// Reads `megatron+sp+fsdp` or the path of a plan file for plan=, and
-  /// `1:AXIS` for zero=; failure after an error.
+  /// `1:AXIS` for zero=; emits an error on failure.
   static mlir::FailureOr<PlanWords>
   parse(llvm::StringRef plan, llvm::StringRef zero, mlir::Location loc);
 
   bool isMegatron = false;   ///< Shards weights along the model axis.
-  bool cutsSequence = false; ///< Also shards the sequence along it.
+  bool cutsSequence = false; ///< Also shards sequences along it.
   bool cutsBatch = false;    ///< Shards batches along the data axis.
   ZeroStage zero = ZeroStage::None;
   std::string dataAxis = "data";

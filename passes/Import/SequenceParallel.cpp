@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sequence parallelism, expressed as sharding constraints on the values that
-// products compute or take in.
+// Sequence parallelism, expressed as sharding constraints on results and
+// operands of products.
 
 #include "SequenceParallel.h"
 
@@ -35,7 +35,7 @@ static SmallVector<unsigned> getCutDims(func::FuncOp function,
   return dims;
 }
 
-/// Returns the letters of a product's result, or of its operand that is not the
+/// Returns the letters of a product's result, or of its operand other than the
 /// weight `use`.
 static StringRef getLetters(EinsumOp op, OpOperand &use, bool isResult) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
@@ -65,16 +65,16 @@ static std::optional<unsigned> getSequence(Value value, OpOperand &use,
   return found && shape[*found] > 1 ? found : std::nullopt;
 }
 
-/// Follows additions, as long as the sum so far is used by nothing else.
+/// Follows additions for as long as each sum has only one use.
 static Value getWholeSum(Value value) {
   while (value.hasOneUse() && isa<AddOp>(*value.user_begin()))
     value = value.user_begin()->getResult(0);
   return value;
 }
 
-/// Adds the values that a product with the weight `argument`, sharded in
-/// `dims`, sums over devices, and the values that it needs whole, each with its
-/// sequence dimension.
+/// Collects the results of products with the weight `argument` that are summed
+/// over devices, and the operands that such products need whole, each with its
+/// sequence dimension. `dims` are the sharded dimensions of the weight.
 static void addProducts(BlockArgument argument, ArrayRef<unsigned> dims,
                         llvm::MapVector<Value, unsigned> &values) {
   for (const WeightUse &use : findWeightUses(argument)) {

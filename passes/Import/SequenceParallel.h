@@ -13,11 +13,12 @@
 namespace tp {
 
 /// Shards activations along the sequence between those blocks of a transformer
-/// that are sharded along `axis` (arXiv:2205.05198). Adds constraints to the
-/// values that products sum over devices because a weight is sharded along
-/// `axis`, and to the values that such products need whole. The products of the
-/// gradient are included. The sequence is the last dimension that does not come
-/// from the weight. Returns the number of constrained values.
+/// that are sharded along `axis` (arXiv:2205.05198). Constrains the results of
+/// products that are summed over devices because input features of the weight
+/// are sharded along `axis`, and the operands that products need whole because
+/// output features of the weight are. Products of the backward pass are
+/// included. The sequence is the last dimension of such a value that does not
+/// come from the weight. Returns the number of constrained values.
 unsigned cutSequences(mlir::func::FuncOp function, const Mesh &mesh,
                       AxisRef axis);
 

@@ -7,10 +7,10 @@
 //     %q = slice %y [0, 8)                  ->  %k = einsum %x, %w1 : .. x 4
 //     %k = slice %y [8, 12)
 //
-// If %w were split into blocks of columns, some device would have columns of
-// both q and k, and the slices would have to move them. With an argument for
-// each, both can be sharded from end to end. The backward pass is split where
-// it is made of the same parts:
+// If %w were sharded into blocks of columns, some device would hold columns of
+// both q and k, and the slices would have to communicate. With one argument for
+// q and one for k, the slices disappear. The backward pass is split where it
+// consists of the same parts:
 //
 //     %dy = concat %dq, %dk, %dv       %0 = einsum %dq, %w0 ..
 //     %dx = einsum %dy, %w         ->  %dx = %0 + (einsum %dk, %w1) + ..
@@ -53,7 +53,7 @@ class Finder {
 public:
   explicit Finder(func::FuncOp function) : function(function) {}
 
-  /// Finds all splits, but leaves arguments whole whose name is in `whole`.
+  /// Finds all splits, except that arguments named in `whole` stay whole.
   Splits find(const llvm::DenseSet<StringAttr> &whole);
 
 private:
@@ -92,9 +92,10 @@ private:
   void replace(const PackedSum &sum, const Split &split);
   void splitResults();
   void eraseWhole();
-  /// Returns elements of a dimension of a value. If the value's op is between a
-  /// weight and a slice, or only moves or converts data, these elements are
-  /// computed without the others; else they are a slice of the value.
+  /// Returns the elements `interval` of dimension `dim` of a value. If the
+  /// value's op is between a weight and a slice, or only moves or converts
+  /// data, only these elements are computed; otherwise they are sliced from the
+  /// value.
   Value cut(Value value, unsigned dim, Interval interval);
   Value cutOp(Operation *op, unsigned dim, Interval interval);
   Value cutConcat(ConcatOp concat, Interval interval);
@@ -115,8 +116,9 @@ static Operation *getReturn(func::FuncOp function) {
 // Finding
 //===----------------------------------------------------------------------===//
 
-/// Returns true if an argument is a stored tensor as it is, so that its parts
-/// can be loaded, and if it has no other attributes that its parts would need.
+/// Returns true if an argument is a complete, unchanged stored tensor, whose
+/// parts can be loaded separately, and if it has no sharding, which would have
+/// to be split, too.
 static bool isWholeWeight(func::FuncOp function, unsigned index) {
   auto source = function.getArgAttrOfType<SourceAttr>(index, kSourceAttr);
   auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
@@ -153,7 +155,7 @@ Splits Finder::find(const llvm::DenseSet<StringAttr> &whole) {
         isWholeWeight(function, index) &&
         !whole.contains(getInputName(function, index)))
       weights.push_back(argument);
-  // Arguments that have one shape and are split alike are handled together.
+  // Arguments with the same shape and the same split are handled together.
   SmallVector<std::pair<Split, Trackers>> groups;
   for (BlockArgument argument : weights)
     for (int64_t dim = 0, e = typeOf(argument).getRank(); dim < e; ++dim) {
@@ -209,15 +211,15 @@ bool Finder::isResultSplit(unsigned result, ArrayRef<int64_t> shape,
       function.getResultAttr(result, kSourceAttr) ||
       splits.results.count(result) || !parting.has(value, split.dim))
     return false;
-  // The result may be the storage of arguments of the group only: either all of
-  // them are split, or none.
+  // Arguments outside the group must not be donated to this result, because
+  // they would stay whole.
   return llvm::none_of(function.getArguments(), [&](BlockArgument argument) {
     return getDonated(argument) == result && !group.contains(argument);
   });
 }
 
-/// Returns true if everything computed from the argument is computed from its
-/// parts.
+/// Returns true if all results and sums that depend on the argument can be
+/// computed from its parts.
 bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                      const Split &split, const Trackers &group,
                      Parting &parting, const Splits &splits) {
@@ -234,8 +236,8 @@ bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                       [&](const PackedSum &sum) { return parting.has(sum); });
 }
 
-/// Removes the arguments that cannot be split from the group. With `isForward`
-/// it also removes those that are used by the backward pass or by a result.
+/// Removes from the group the arguments that cannot be split. If `isForward`,
+/// removes the arguments that the backward pass or a result uses.
 Parting Finder::shrink(Trackers &group, const Split &split,
                        const Splits &splits, bool isForward) {
   while (true) {
@@ -266,8 +268,9 @@ static bool isComputed(Operation *op) {
                         typeOf(reduce.getInput()).getNumElements());
 }
 
-/// Returns true if everything computed from the gradients is computed from
-/// their parts: else gradients would be computed twice, whole and in parts.
+/// Returns true if everything that depends on the gradients can be computed
+/// from their parts. Otherwise gradients would be computed twice, whole and in
+/// parts.
 bool Finder::addGradients(const Split &split, Parting &parting,
                           Splits &splits) {
   llvm::SetVector<std::pair<Operation *, unsigned>> gradients(parting.between);
@@ -321,8 +324,8 @@ bool Finder::addGroup(Trackers group, const Split &split, Splits &splits,
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// Arguments and results without names go by their positions, which change, so
-/// they get names.
+/// Gives names to arguments and results that have none. So far they were
+/// identified by their positions, which change.
 void Splitter::keepNames() {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     function.setArgAttr(i, kNameAttr, getInputName(function, i));
@@ -398,8 +401,8 @@ Value Splitter::cut(Value value, unsigned dim, Interval interval) {
                                   strides);
 }
 
-/// Joins the inputs that make up the interval; null if its ends are not between
-/// two inputs.
+/// Joins the inputs that make up the interval; null if the interval does not
+/// begin and end at boundaries of inputs.
 Value Splitter::cutConcat(ConcatOp concat, Interval interval) {
   auto dim = unsigned(concat.getDim());
   SmallVector<Value> inputs;
@@ -461,7 +464,8 @@ void Splitter::replace(SliceOp slice, unsigned dim) {
   slice.getResult().replaceAllUsesWith(value);
 }
 
-/// Replaces a sum over everything by a sum over each part, and adds these up.
+/// Replaces a sum over the whole dimension by one sum for each part, and adds
+/// up these sums.
 void Splitter::replace(const PackedSum &packed, const Split &split) {
   Value sum;
   Operation *whole = packed.op;
@@ -485,8 +489,8 @@ void Splitter::replace(const PackedSum &packed, const Split &split) {
   whole->getResult(0).replaceAllUsesWith(sum);
 }
 
-/// Results that follow a split result move. An argument that was donated to a
-/// split result is now donated to the first of its parts.
+/// Results after a split result get new positions. An argument that was donated
+/// to a split result is now donated to the first of its parts.
 void Splitter::moveDonations() {
   SmallVector<int64_t> places;
   int64_t place = 0;
@@ -537,8 +541,8 @@ void Splitter::eraseWhole() {
     if (isOpTriviallyDead(&op))
       op.erase();
   for (const auto &[argument, split] : splits.arguments) {
-    // Some uses still need the whole argument, because they are split along
-    // another dimension: they get the parts joined.
+    // Uses that are split along another dimension still need the whole
+    // argument. They use the concatenation of the parts.
     if (!argument.use_empty()) {
       OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
       Value joined =
@@ -555,7 +559,7 @@ void Splitter::run() {
   moveDonations();
   for (const auto &[argument, split] : splits.arguments)
     addParts(cast<BlockArgument>(argument), split);
-  // In program order, as one sum may be computed from another.
+  // In program order, because one sum may depend on another.
   SmallVector<Operation *> sums;
   for (Operation &op : function.front())
     if (splits.sums.contains(&op))
@@ -596,8 +600,8 @@ struct SplitPackedPass : tp::impl::SplitPackedPassBase<SplitPackedPass> {
   }
 
 private:
-  /// Entries that share storage must all split it the same way, or none may
-  /// split it. Returns true if any names were added to `whole`, the set of
+  /// Entries that share a stored tensor must all split it in the same way or
+  /// keep it whole. Returns true if any names were added to `whole`, the set of
   /// tensors kept whole.
   static bool addUnlike(ArrayRef<func::FuncOp> entries, ArrayRef<Splits> plans,
                         llvm::DenseSet<StringAttr> &whole) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Turns the global program into the one that each device runs.
+// Turns the global program into the program that each device runs.
 
 #include "dialects/SPMD/Nesting.h"
 #include "dialects/TP/Interface.h"
@@ -308,9 +308,9 @@ private:
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
   }
 
-  /// A manual region over all axes of the mesh. Its body is also sharded along
-  /// the free axes, which the types in it do not show. A region nested in
-  /// another one is replaced by its body.
+  /// Makes a manual region manual over all axes of the mesh. Its body is also
+  /// sharded along the free axes, although the types in it do not show that. A
+  /// region nested in another one is replaced by its body.
   LogicalResult localizeManual(ManualOp op, ArrayRef<Value> operands) {
     auto copy = cast<ManualOp>(copyOp(op, operands));
     if (getFreeAxes(op, getMesh()).empty())
@@ -328,7 +328,7 @@ private:
   void cloneBody(ManualOp op, ManualOp copy) {
     op.getBody().cloneInto(&copy.getBody(), mapping);
     copy.getBody().walk([](Operation *inner) {
-      // Propagation has already applied the constraints, so they can go.
+      // Propagation has already applied the constraints, so remove them.
       if (auto constraint = dyn_cast<ConstraintOp>(inner)) {
         constraint.replaceAllUsesWith(constraint.getInput());
         constraint.erase();

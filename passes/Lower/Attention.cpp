@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Lowers attention and its gradients to steps of their own, for a target that
-// has kernels for them.
+// Lowers attention and its gradients to dedicated steps, for a target that has
+// kernels for them.
 
 #include "Lowering.h"
 
@@ -62,7 +62,7 @@ void tp::prepareAttention(AttentionOpInterface op, const Target &target) {
       splitCausalAttention(op);
     return;
   }
-  // Kernels read integers of one type only.
+  // The kernels only read integers of type i32.
   OpBuilder builder(op);
   auto toWord = [&](MutableOperandRange operand) {
     if (operand.empty())
@@ -135,9 +135,10 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
     create(partial, getBuffer(statistics));
     combineParts(partial, statistics, result);
   };
-  // If the log-sum-exp is wanted, the op has all queries of a sequence, which
-  // keep the GPU busy without parts. With a window, the runtime would time
-  // calls in which no key is visible.
+  // If the log-sum-exp is needed, the op has all queries of a sequence, and
+  // these keep the GPU busy without splitting the keys into parts. With a
+  // window, there is no choice either, since the runtime would time calls in
+  // which no key is visible.
   SmallVector<int64_t> choices{1};
   if (!logsumexp)
     choices = getAttentionPartChoices(sizeOf(op));
@@ -202,8 +203,8 @@ void ProgramLowering::lowerAttention(AttentionKeyValueGradientOp op) {
   lowerAttentionGradient<step::AttentionKeyValueGradientOp>(op);
 }
 
-/// The sums of the parts were scaled by different maxima; rescales them to a
-/// common one.
+/// Combines the results of the parts. Each part scaled its sums by its own
+/// maximum, so they are rescaled to the common maximum.
 void ProgramLowering::combineParts(const View &partial, const View &statistics,
                                    const View &result) {
   int64_t parts = partial.shape.front(), columns = partial.shape.back();

@@ -128,7 +128,8 @@ static void cutRow(step::RowsOp rows) {
 }
 
 void tp::collapseDomain(step::RowsOp rows) {
-  // An operand with both kinds of access would need two types.
+  // An operand that is read both by index and at the current point would need
+  // two types.
   for (BlockArgument argument : rows.getBody().getArguments())
     if (isIndexed(argument) &&
         llvm::any_of(argument.getUsers(), [](Operation *user) {

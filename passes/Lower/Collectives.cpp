@@ -55,8 +55,8 @@ View ProgramLowering::padTo(const View &view, ArrayRef<int64_t> shape,
 }
 
 namespace {
-/// A split of one dimension. The digits of `axes`, which belong to the group,
-/// number the pieces.
+/// A split of one dimension into pieces, one per position along `axes`. The
+/// axes belong to the collective's group.
 struct Cut {
   AxisList axes;
   unsigned dim;
@@ -66,7 +66,7 @@ struct Cut {
 
 /// Splits the dimension of each cut: the number of pieces becomes a new
 /// dimension in front, and the size of a piece replaces the size of the
-/// dimension. Cuts of the same dimension are given major first.
+/// dimension. Cuts of the same dimension must be in major-to-minor order.
 static View splitCuts(const View &view, ArrayRef<Cut> cuts) {
   View result = view;
   SmallVector<int64_t> sizes, strides;
@@ -133,9 +133,9 @@ static Transfer getTransfer(const LocalInfo &info, ArrayRef<int64_t> input,
     transfer.out = getCuts(info.step.dimAxes);
     break;
   case CollectiveKind::AllToAll: {
-    // A move splits the dimension it goes to when sending, and the one it
-    // leaves when receiving. The dimension it leaves has its digits in their
-    // original order.
+    // A move takes an axis from dimension `from` to dimension `to`. It splits
+    // `to` when sending and `from` when receiving. The pieces of `from` are in
+    // the order of the input's axes.
     SmallVector<Cut> in;
     for (const AxisMove &move : info.step.moves) {
       transfer.out.push_back({{move.axis}, move.to, move.axis.size});
@@ -150,7 +150,7 @@ static Transfer getTransfer(const LocalInfo &info, ArrayRef<int64_t> input,
           return std::pair<size_t, int64_t>(i, cut.axes[0].pre);
       return std::pair<size_t, int64_t>(axes.size(), 0);
     };
-    // splitCuts takes the cuts of a dimension major first.
+    // splitCuts expects the cuts of a dimension in major-to-minor order.
     transfer.order = llvm::to_vector(llvm::seq<int64_t>(0, in.size()));
     llvm::sort(transfer.order, [&](int64_t a, int64_t b) {
       return getPlace(in[a]) < getPlace(in[b]);
@@ -169,8 +169,8 @@ static Transfer getTransfer(const LocalInfo &info, ArrayRef<int64_t> input,
 }
 
 /// The view of one tensor's chunks in a buffer that several tensors share.
-/// Chunks in the buffer have `stride` elements; the first `chunks` dimensions
-/// of `shape` number them.
+/// Consecutive chunks in the buffer are `stride` elements apart. The first
+/// `chunks` dimensions of `shape` number the chunks.
 static View getTenant(const View &buffer, int64_t offset, int64_t stride,
                       ArrayRef<int64_t> shape, size_t chunks) {
   View part = buffer;
@@ -255,8 +255,8 @@ View ProgramLowering::CollectiveBuilder::join(unsigned i, View chunks) {
       permutation.push_back(d);
     chunks = chunks.transpose(permutation);
   }
-  // Pieces of a dimension are already in place if all dimensions before it are
-  // 1.
+  // Pieces of a dimension are already in place if all dimensions before it have
+  // size 1.
   SmallVector<int64_t> whole = getWhole(transfer.piece, cuts);
   bool inPlace = chunks.isDense() && cuts.size() == 1 &&
                  llvm::all_of(ArrayRef(transfer.piece).take_front(cuts[0].dim),
@@ -345,7 +345,7 @@ void ProgramLowering::CollectiveBuilder::sendTogether() {
 
 void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
   ArrayRef<LocalInfo> parts = infos.find(op)->second;
-  if (!isFree(parts.front().step.kind)) // those are row programs
+  if (!isFree(parts.front().step.kind)) // free ones are row programs
     CollectiveBuilder(*this, op, parts).run();
 }
 

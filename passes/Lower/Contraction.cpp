@@ -3,11 +3,11 @@
 
 // Lowers contractions to matrix products (see ContractionPlan.h).
 //
-// The result's layout can be chosen here: the tensor's own order if its last
-// letter is a row or a column, otherwise batches first, with the value as a
-// view of that result. An operand is copied only if it still does not fit, or
-// if the library cannot read its layout. Overlapping windows are copied block
-// by block, anything else as a whole.
+// The result's layout can be chosen here. If the result's last letter is a row
+// or a column, its dimensions stay in order. Otherwise batches come first, and
+// the value is a transposed view of that buffer. An operand is copied only if
+// its layout still does not fit, or if the library cannot read it. Overlapping
+// windows are copied block by block, anything else as a whole.
 
 #include "ContractionPlan.h"
 #include "Lowering.h"
@@ -93,8 +93,8 @@ private:
       postKinds; ///< Of post-ops with an operand.
   MatmulPlan plan;
   llvm::SmallSet<unsigned, 3> changed; ///< Operands whose layout we chose.
-  /// The tensors of which A and B will be dense copies, with dimensions in the
-  /// order of the copies' letters. The copies have not been made yet.
+  /// The views that will be copied to make A and B dense, with dimensions in
+  /// the order of the copies' letters.
   std::optional<View> sources[2];
 };
 
@@ -159,9 +159,10 @@ static bool isContiguousAlong(const View &view, StringRef letters,
 /// read.
 void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
   // The result's letters keep their order in C, and summed letters their order
-  // in the other operand. Letters of this operand alone are put last, which
-  // makes them contiguous, if the library can read that order; for A, only if
-  // they are contiguous already. Otherwise the summed letters are put last.
+  // in the other operand. Letters that only this operand has are put last,
+  // which makes them contiguous, if the library can read that order; for A,
+  // only if they are contiguous already. Otherwise the summed letters are put
+  // last.
   std::string wanted, own, summed;
   Operand other = operand == A ? B : A;
   for (char letter : ordered)
@@ -187,7 +188,7 @@ void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
   contraction.letters[operand] = wanted;
 }
 
-/// Gives the result a layout of our own.
+/// Stores the result in a new buffer, with its letters in the order `ordered`.
 void ProgramLowering::ContractionBuilder::useOwnLayout() {
   View own = permute(contraction.operands[C], contraction.letters[C], ordered);
   own = lowering.allocate(own.shape, own.element);
@@ -233,8 +234,8 @@ void ProgramLowering::ContractionBuilder::makePostsFit() {
 }
 
 /// Changes the layout of the operand that blocks the plan and, if that is not
-/// enough, of all three. Then rows, columns and summed letters form one run
-/// each in every operand, except those of post-ops.
+/// enough, of all three. Afterwards, rows, columns and summed letters each form
+/// a single run in A, B and C.
 void ProgramLowering::ContractionBuilder::makeFit() {
   while (plan.blocker && changed.size() < 3) {
     Operand next = *plan.blocker;
@@ -294,7 +295,7 @@ void ProgramLowering::ContractionBuilder::emitProduct(const Contraction &part) {
                          isConstant(part.operands[B]));
 }
 
-/// Emits a loop over the blocks, and the rest after it.
+/// Emits a loop over the blocks, followed by the remainder.
 void ProgramLowering::ContractionBuilder::emitBlocks(
     const ProductBlocks &blocks, Operand operand) {
   auto emitPart = [&](Contraction part) {

@@ -67,7 +67,7 @@ View tp::getMatrixOperand(const View &view, const MatmulPlan &plan,
     result.strides.push_back(run->strides[index]);
   }
   // A dimension of size 1 may have any stride, but the library needs stride 1
-  // along one of the two. Strides of a broadcast operand stay.
+  // along one of the two. A broadcast operand keeps its strides.
   if (index <= C) {
     int64_t &last = result.strides.back(), &first = *std::prev(&last);
     if (column.size == 1 && first != 1)
@@ -110,7 +110,7 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
   if (plan.batch.size() > step::kNumBatchDims)
     plan.blocker = C;
 
-  // Summed letters are in the order that they have in B, which may be a weight.
+  // Summed letters are in the order of B's dimensions, since B may be a weight.
   SmallVector<Run> order;
   for (char letter : contraction.letters[B])
     if (Run run = contraction.getRun(letter);
@@ -122,7 +122,7 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
   for (const Run &run : order)
     append(summed, run);
   if (summed.size() > 1) {
-    // A or B does not walk through the summed letters as one run.
+    // The summed letters do not form a single run in A or in B.
     bool isB = false;
     for (size_t i = 1; i < summed.size(); ++i)
       isB |= summed[i - 1].strides[B] != summed[i].strides[B] * summed[i].size;
@@ -172,12 +172,12 @@ View tp::permute(const View &view, StringRef from, StringRef to) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// With fewer rows, or columns, the library would not be used well.
+/// With fewer rows, or columns, the library would be inefficient.
 static constexpr int64_t kLeastRows = 128;
 
-/// Blocks of the letter have a multiple of this many elements, since in a loop
-/// a view moves by whole cache lines (see step.view). 0 if there can be no
-/// blocks.
+/// The size of a block must be a multiple of this number, since a view that
+/// moves with a loop must move by whole cache lines (see step.view). 0 if the
+/// letter cannot be split into blocks.
 static int64_t getBlockUnit(const Contraction &contraction, char letter) {
   constexpr int64_t line = 64;
   int64_t unit = 1;

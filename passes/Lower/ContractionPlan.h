@@ -4,15 +4,15 @@
 /// \file How a contraction becomes matrix products that the library computes.
 ///
 /// Every letter of an equation is a batch (in all three tensors), a row (left
-/// and result), a column (right and result) or summed. A letter costs nothing
-/// if in every tensor it continues the walk through another letter. Of the
+/// and result), a column (right and result) or summed. Two letters are merged,
+/// at no cost, if they are contiguous with each other in every tensor. Of the
 /// letters that remain, one is the row, one the column and one the summed
-/// dimension; the others become batches, of which the library takes three. In
-/// "bmk,kn->bmn" with dense tensors, b and m form one row of size b * m.
+/// dimension; the others become batches. The library supports three of these.
+/// In "bmk,kn->bmn" with dense tensors, b and m form one row of size b * m.
 ///
 /// The windows of a convolution overlap. A matrix product cannot read them in
-/// place, and a copy of all of them holds every element many times (im2col); so
-/// the copy is made in blocks along one letter of the result:
+/// place, and a copy of all windows contains every element many times (im2col).
+/// So the windows are copied in blocks along one letter of the result:
 ///
 ///     "nhwklc,klcf->nhwf"  64 images    step.loop 64 {
 ///                                         copy the windows of an image
@@ -35,8 +35,8 @@ namespace tp {
 /// The operands of a contraction, in the order of Contraction::operands.
 enum Operand : unsigned { A, B, C, FirstPost };
 
-/// A letter, or several letters that are walked through as one, with the stride
-/// in every operand.
+/// A letter, or several letters merged into one dimension, with the stride in
+/// every operand.
 struct Run {
   int64_t size;
   llvm::SmallVector<int64_t, 4> strides;

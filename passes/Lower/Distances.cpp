@@ -6,9 +6,9 @@
 using namespace mlir;
 using namespace tp;
 
-/// Ops are near if at most this many contractions are between them. The
-/// gradients of attention's queries and those of its keys and values are that
-/// near, so that they share the attention weights.
+/// Ops are near if at most this many contractions are between them. The limit
+/// is high enough that an attention's query gradient and its key and value
+/// gradients can share the attention weights.
 static constexpr unsigned kNearby = 4;
 
 Distances::Distances(Block &block) {

@@ -36,9 +36,9 @@ static void replaceEmpty(OpBuilder &builder, Value value) {
                 builder.getZeroAttr(type.getElementType())));
 }
 
-/// The result of an op that has elements although an operand has none: usually
-/// it follows from the other operands. Null if the op has no such rule and has
-/// to be decomposed.
+/// The value of a non-empty result of an op with an empty operand. It is a
+/// constant or follows from the other operands. Null if there is no rule for
+/// the op, so that it must be decomposed.
 static Value getWithoutEmpty(Operation *op) {
   OpBuilder builder(op);
   Location loc = op->getLoc();

@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Returns the type if it is a tensor that memory can hold; otherwise emits an
-/// error.
+/// Returns the type if it is a tensor whose shape and elements are supported;
+/// otherwise emits an error.
 static FailureOr<RankedTensorType> checkType(func::FuncOp function, Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (tensor && isSupportedTensor(RankedTensorType::get(

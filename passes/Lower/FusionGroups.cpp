@@ -13,8 +13,9 @@ using namespace tp;
 using namespace tp::spmd;
 using namespace tp::codegen;
 
-/// LLVM's time grows with the square of a kernel's length, and a GPU kernel has
-/// room for some hundred arguments. Fused chains of real models are shorter.
+/// LLVM's compile time is quadratic in the length of a kernel, and the number
+/// of a GPU kernel's arguments is limited. Fused chains of real models are
+/// shorter.
 static constexpr size_t kMostOps = 256;
 
 /// `height` bounds the size of the expression, since it is recomputed for every
@@ -68,8 +69,9 @@ static bool isRowOp(Operation *op) {
                                MaskOp, ToPartialOp>(op);
 }
 
-/// Returns true if `op` reads its first operand at the point at which it is
-/// computed. Ops that move data read it elsewhere, so they begin a unit.
+/// Returns true if `op` reads its first operand at the index of the element
+/// that it computes. Ops that move data read other indices, so they begin a
+/// unit.
 static bool readsAtPoint(Operation *op) {
   return isScalarOp(op) || isa<ReduceOp, MaskOp>(op);
 }
@@ -241,7 +243,8 @@ void FusionGroups::storeWhereMade(DynamicUpdateSliceOp op) {
       return;
     unit = its;
   }
-  // The updated tensor and the position of the update must be known before.
+  // The updated tensor and the position of the update must be available before
+  // the unit runs.
   SmallVector<Value> before{op.getInput()};
   llvm::append_range(before, op.getStarts());
   for (Value value : before)

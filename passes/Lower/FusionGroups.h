@@ -1,28 +1,29 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Which ops of a block are computed together.
+/// \file Decides which ops of a block are computed together.
 ///
-/// A unit is what becomes one step, or one row program: a chain of element-wise
-/// ops and row reductions over one domain. Softmax over the last dimension of
-/// [4, 16] is one unit with the domain [4, 16]: its maximum and its sum have a
-/// value per row, and the subtraction and the division use these values without
-/// writing them to memory. A unit is executed as a whole, so an op joins it
-/// only if the op does not depend on the unit through an op outside, and if the
-/// unit is near. Otherwise values that a backward pass computes from saved
-/// values would be stored from the forward pass on.
+/// A unit is a set of ops that becomes one step or one row program, such as a
+/// chain of element-wise ops and row reductions over one domain. Softmax over
+/// the last dimension of [4, 16] is one unit with the domain [4, 16]: its
+/// maximum and its sum have a value per row, and the subtraction and the
+/// division use these values without writing them to memory. A unit is executed
+/// as a whole, so an op joins a unit only if it does not depend on the unit
+/// through an op outside of it. The unit must also be near (see Distances.h).
+/// Otherwise values that the backward pass recomputes would be computed in the
+/// forward pass and kept in memory until then.
 ///
 /// An update of a part of a tensor, such as a KV cache, is stored by the row
 /// program that computes the update, if there is one: rotary keys go into the
 /// cache without a buffer in between. If possible, the same program also stores
 /// an update that follows, such as that of the cached values.
 ///
-/// Transposes, reshapes, slices and broadcasts are in no unit, since they are
-/// views. Constants with one value, iotas, the device's coordinates, a loop's
-/// counter and simple arithmetic on these, such as a causal mask, are in no
-/// unit either: row programs recompute them where they need them.
+/// Transposes, reshapes, slices and broadcasts do not belong to any unit, since
+/// they are views. Constants with one value, iotas, the device's coordinates, a
+/// loop's counter and simple arithmetic on these, such as a causal mask, do not
+/// belong to any unit either: row programs recompute them where they need them.
 ///
-/// A loop or a branch is a unit; its blocks have units of their own.
+/// A loop or a branch is a unit; the ops in its blocks form separate units.
 
 #ifndef TPOPT_PASSES_LOWER_FUSIONGROUPS_H
 #define TPOPT_PASSES_LOWER_FUSIONGROUPS_H
@@ -56,8 +57,8 @@ public:
   llvm::SmallVector<unsigned> getOrder() const;
   const Unit &get(unsigned index) const { return units[index]; }
 
-  /// How a row program computes a value: at every point, or once per row. None
-  /// if the value is not computed in the unit.
+  /// How often a row program computes a value: at every point, or once per row.
+  /// None if the unit does not compute the value.
   enum class Level { Point, Row };
   std::optional<Level> getLevel(unsigned unit, mlir::Value value) const;
 
@@ -83,8 +84,8 @@ private:
   void storeWhereMade(DynamicUpdateSliceOp op);
   void storeTogether(DynamicUpdateSliceOp op);
   void move(mlir::Operation *op, unsigned unit);
-  /// Moves to `unit` the concatenations from which `value` is derived and which
-  /// only `unit` reads: they need not be stored, since `unit` knows their
+  /// Moves to `unit` the concatenations from which `value` is derived, if only
+  /// `unit` reads them. They need not be stored, since `unit` computes their
   /// parts.
   void moveUnread(mlir::Value value, unsigned unit);
   /// The unit that computes the value that `value` is a view of.

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Lowers scatters and sorts, ops in which values determine where elements go. A
-// step supports one form of each, to which tensors of any rank are reshaped.
+// Lowers scatters and sorts: ops in which values determine where elements go.
+// The steps support tensors of fixed rank, to which all tensors are reshaped.
 
 #include "Lowering.h"
 
@@ -17,8 +17,8 @@ static int64_t getProduct(ArrayRef<int64_t> sizes) {
   return ShapedType::getNumElements(sizes);
 }
 
-/// Reshapes to batches, dimensions before the axis, indices, dimensions after
-/// the axis.
+/// Reshapes the tensors to four dimensions: batches, dimensions before the
+/// axis, the axis, and dimensions after the axis.
 void ProgramLowering::lowerScatter(ScatterOp op) {
   View to = getOwn(op.getInput(), op.getResult(), op);
   View updates = getView(op.getUpdates()), indices = getView(op.getIndices());
@@ -37,8 +37,8 @@ void ProgramLowering::lowerScatter(ScatterOp op) {
   views[op.getResult()] = to;
 }
 
-/// Uses one step; for long rows on a target that sorts with kernels, it uses
-/// one step that sorts parts of them and others that merge the parts.
+/// Sorts in one step. For long rows, on a target that sorts with kernels, one
+/// step sorts parts of the rows and further steps merge these parts.
 std::pair<Value, Value>
 ProgramLowering::sortRows(const View &source, int64_t kept, bool descending) {
   int64_t rows = source.shape[0], columns = source.shape[1];

@@ -52,8 +52,8 @@ struct Group {
 
 } // namespace
 
-/// Returns the parameter that `value` is, if it has one reader and no op
-/// overwrites it; otherwise null.
+/// Returns `value` if it is a parameter that has one user and is never
+/// overwritten; otherwise null.
 static BlockArgument getWeight(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || !argument.hasOneUse())

@@ -4,8 +4,9 @@
 // Joins consecutive, independent row programs into one kernel: for example, the
 // rotation of queries with that of keys, which is stored into the cache. They
 // must share an operand that a step has computed, and at least one must store a
-// part of an input, such as a cache. Joining others would keep their buffers
-// live for longer, and a training step has many of those.
+// part of an input, such as a cache. Other row programs stay separate: a
+// training step has many of them, and joining them would keep their buffers
+// live for longer.
 
 #include "Lowering.h"
 
@@ -14,7 +15,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// LLVM's time grows with the square of a kernel's length.
+/// LLVM's compile time is quadratic in the length of a kernel.
 static constexpr size_t kMostParts = 4, kMostOps = 256;
 
 namespace {
@@ -36,7 +37,8 @@ static size_t countOps(step::RowsOp rows) {
   return rows.getBody().front().getOperations().size();
 }
 
-/// Returns true if both read a buffer that an earlier step has written.
+/// Returns true if both read the same buffer, which an earlier step has
+/// written.
 static bool readSame(step::RowsOp a, step::RowsOp b) {
   return llvm::any_of(a.getReads(), [&](Value read) {
     Value root = step::getRoot(read);
@@ -80,8 +82,8 @@ bool RowJoiner::fits(step::RowsOp rows) const {
          });
 }
 
-/// Each buffer becomes one operand of the step.together, however many parts use
-/// it.
+/// Each buffer becomes one operand of the `step.together` op, even if several
+/// parts use it.
 void RowJoiner::join() {
   if (parts.size() > 1) {
     OpBuilder builder(parts.back());

@@ -94,7 +94,8 @@ static void decomposeAll(Block &block,
   }
 }
 
-/// Pads the input with the fill value once, however often windows read it.
+/// Pads the input with the fill value once, instead of each time a window reads
+/// the padding.
 static void fillAround(WindowOp op) {
   if (!op.getFill())
     return;
@@ -234,8 +235,9 @@ static void widenForRuntime(Operation *op, const Target &target) {
   }
 }
 
-/// Moves the shardings of all tensors from their types to `infos`. Then all of
-/// `function` is written for one device, like the bodies of manual regions.
+/// Moves the shardings of all tensors from their types to `infos`. Afterwards
+/// all of `function` is written for one device, like the bodies of manual
+/// regions.
 static LogicalResult takeEncodings(func::FuncOp function, const Mesh *mesh,
                                    LocalInfos &infos) {
   if (function
@@ -306,8 +308,9 @@ FailureOr<LocalInfos> tp::legalizeForStep(func::FuncOp function,
          llvm::make_early_inc_range(block.getOps<AttentionOpInterface>()))
       prepareAttention(op, target);
   });
-  // Run this twice: sharing equal values of decompositions gives them more
-  // uses, which may end an epilogue early.
+  // Run this twice: sharing equal values of the decompositions adds uses, which
+  // may end an epilogue early. Ops that are no longer in an epilogue must then
+  // be decomposed.
   for (int round = 0; round < 2; ++round) {
     shareEqual(function);
     decomposeBlocks();

@@ -15,8 +15,8 @@
 
 namespace tp {
 
-/// Information about an op, or about one part of it, that the types' encodings
-/// held.
+/// Information about an op, or about one part of a combined collective, taken
+/// from the encodings of its types.
 struct LocalInfo {
   ReshardStep step;        ///< For collectives.
   TensorSharding sharding; ///< The input's sharding.
@@ -45,12 +45,12 @@ mlir::FailureOr<LocalInfos> legalizeForStep(mlir::func::FuncOp function,
 /// Rewrites attention over a whole sequence, or a gradient of attention, as
 /// attention over blocks of queries.
 void splitCausalAttention(AttentionOpInterface op);
-/// Returns true if attention, or a gradient of it, is not decomposed but
-/// becomes a step of its own.
+/// Returns true if attention, or a gradient of it, is lowered to a dedicated
+/// step and must not be decomposed.
 bool hasAttentionKernel(AttentionOpInterface op, const codegen::Target &target);
-/// Brings attention into the form that the target's kernels take, or splits it
-/// into blocks if the target has no kernels. Emits a remark if the target has
-/// kernels that cannot compute `op`.
+/// Brings attention into the form that the target's kernels accept, or splits
+/// it into blocks if the target has no kernels. Emits a remark if the target
+/// has kernels that cannot compute `op`.
 void prepareAttention(AttentionOpInterface op, const codegen::Target &target);
 
 /// Replaces spmd.block and spmd.assemble by dynamic slices if their blocks do

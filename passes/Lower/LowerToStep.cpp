@@ -96,8 +96,8 @@ bool ProgramLowering::copyInParts(const View &from, const View &to,
 }
 
 void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
-  // Merge as many dimensions as strides allow, since tables have room for
-  // eight.
+  // Merge as many dimensions as strides allow, since the runtime's tables hold
+  // at most eight dimensions.
   View source = from, destination = to;
   size_t count = 0;
   for (size_t i = 0; i < from.shape.size(); ++i) {
@@ -179,7 +179,7 @@ View ProgramLowering::getReshaped(const View &view, ArrayRef<int64_t> shape,
   return *getDense(view, op).reshape(shape);
 }
 
-/// The view of a window op whose elements are all from the input.
+/// The view for a window op that reads no padding.
 static View lowerWindow(const View &input, WindowOp op) {
   SmallVector<int64_t> starts;
   for (int64_t low : op.getLow())
@@ -224,8 +224,8 @@ View ProgramLowering::getView(Value value) {
 }
 
 /// Returns true if `user` reads only elements that `op` overwrites, and uses
-/// each of them only to compute what is written in its place, as for rows of a
-/// window that do not change.
+/// each of them only to compute the element that replaces it, for example to
+/// keep some rows of a window unchanged.
 static bool readsForUpdate(Operation *user, Operation *op) {
   auto update = dyn_cast<DynamicUpdateSliceOp>(op);
   auto written =
@@ -389,8 +389,8 @@ void ProgramLowering::lowerResults() {
   loc = end->getLoc();
   Block &body = program.getBody().front();
   unsigned numInputs = function.getNumArguments(), next = numInputs;
-  // Write aliased inputs last, when only other results still read them; those
-  // results are copied to new buffers first.
+  // Write aliased inputs last. Results that are stored in an input's memory are
+  // copied to new buffers before that.
   std::vector<std::pair<View, View>> late;
   for (auto [value, alias] : llvm::zip(end->getOperands(), aliases)) {
     if (isEmpty(value)) { // there is nothing to copy

@@ -49,10 +49,10 @@ private:
   // LowerToStep.cpp: memory.
   View allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
   /// The memory of the function's result that `value` becomes, if that memory
-  /// is free by now; otherwise a new buffer.
+  /// is already free; otherwise a new buffer.
   View allocateFor(mlir::Value value);
-  /// The same for a value whose only use is to become part of a tensor, by
-  /// tp.concat or spmd.assemble: then the view of its part of that tensor.
+  /// The same, except that a value whose only use is as a part of a tp.concat
+  /// or spmd.assemble gets a view of its part of that op's result.
   View allocatePart(mlir::Value value);
   /// The memory of the argument that is donated to `value`, or null if it may
   /// not be written yet. It may be written when all ops that read the argument,
@@ -64,7 +64,7 @@ private:
   /// `result`.
   View getOwn(mlir::Value input, mlir::Value result, mlir::Operation *op);
   mlir::Value getBuffer(const View &view);
-  /// The number by which a step at the insertion point refers to the loop.
+  /// The number by which a step at the insertion point refers to `loop`.
   uint64_t getLoopNumber(mlir::Operation *loop);
   View getView(mlir::Value value);
   View getReshaped(const View &view, llvm::ArrayRef<int64_t> shape,
@@ -82,12 +82,12 @@ private:
   void lowerRows(const FusionGroups &graph, unsigned index);
   View materialize(mlir::Value inlineValue);
   void materialize(mlir::Value inlineValue, const View &to);
-  /// Do with row programs what the runtime does not execute.
+  /// Copy or fill with a row program, where the runtime has no step for it.
   void copyByRows(const View &from, const View &to);
   void fillByRows(const View &to, mlir::TypedAttr value);
   View lowerSlice(DynamicSliceOp op);
-  /// The memory of a tensor that is updated, which holds the tensor's old
-  /// content.
+  /// The memory of a tensor that is updated. It contains the tensor's old
+  /// elements.
   View getUpdated(DynamicUpdateSliceOp op);
   /// An i1 in memory that is true if a scalar is in low .. high.
   View compareScalar(mlir::Value scalar, int64_t low, int64_t high);
@@ -184,7 +184,7 @@ private:
   llvm::DenseMap<mlir::Operation *, step::LoopOp> loops; ///< By ForOp.
   /// For values that the function returns: the memory of the outputs.
   llvm::DenseMap<mlir::Value, mlir::Value> outputStorage;
-  /// The argument that each result of the function is donated.
+  /// By result of the function: the argument that is donated to it, if any.
   llvm::DenseMap<mlir::Value, mlir::BlockArgument> donated;
   /// Ops of the function's block that have been lowered.
   llvm::DenseSet<mlir::Operation *> lowered;

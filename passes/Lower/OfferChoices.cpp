@@ -10,11 +10,11 @@ using namespace tp;
 using namespace tp::codegen;
 
 /// With a weight of fewer elements, a product takes no longer than a launch,
-/// whichever kernel computes it.
+/// regardless of the kernel.
 static constexpr int64_t kMinWeight = 1 << 14;
 
-/// Returns true if the kernel for few rows may be faster. That kernel counts in
-/// 32 bits.
+/// Returns true if the kernel for few rows may be faster. That kernel uses
+/// 32-bit indices.
 static bool mayGain(step::MatmulOp op) {
   ArrayRef<int64_t> b = step::bufferTypeOf(op.getB()).getShape();
   int64_t k = b[step::kNumBatchDims], n = b.back();

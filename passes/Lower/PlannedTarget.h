@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The target that a module is compiled for. It is given once, and recorded in
-// the module's plan.
+// The target that a module is compiled for. The user gives it once; then the
+// module's plan records it.
 
 #ifndef TPOPT_PASSES_LOWER_PLANNEDTARGET_H
 #define TPOPT_PASSES_LOWER_PLANNEDTARGET_H
@@ -13,9 +13,10 @@
 
 namespace tp {
 
-/// The target given by the options of a pass. Without options it is the target
-/// of the module's plan, else the CPU. The plan records it. Emits an error at
-/// `module` if there is no such target, or if the plan names another one.
+/// The target given by the options of a pass. Without options, it is the target
+/// of the module's plan, or the CPU if the plan has none. Records the target in
+/// the plan. Emits an error at `module` if there is no such target, or if the
+/// plan has a different one.
 mlir::FailureOr<const codegen::Target *>
 getPlannedTarget(mlir::ModuleOp module, llvm::StringRef option, bool fp8);
 

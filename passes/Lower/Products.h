@@ -12,7 +12,7 @@
 
 namespace tp {
 
-/// Returns true if a letter that both operands have is summed.
+/// Returns true if the op sums over a letter that both operands have.
 bool sumsProducts(EinsumOp op);
 
 /// The ops that the target's matrix library computes after a contraction: sums
@@ -25,11 +25,12 @@ llvm::SmallVector<mlir::Operation *> getEpilogue(EinsumOp op,
 codegen::PostOpPattern getPost(EinsumOp op, mlir::Value value,
                                mlir::Operation *next);
 
-/// The operand of a sum or a product that is not `value`.
+/// The operand of an addition or multiplication that is not `value`.
 mlir::Value getOther(mlir::Operation *op, mlir::Value value);
 
-/// Moves sums with a residual before those with a bias, if the target requires
-/// it. Returns the old number of each post-op.
+/// Orders post-ops as the target requires, which may mean that sums with a
+/// residual come before sums with a bias. Returns indices into `posts` in the
+/// new order.
 llvm::SmallVector<unsigned>
 orderPosts(llvm::ArrayRef<codegen::PostOpPattern> posts,
            const codegen::Target &target);
@@ -38,8 +39,8 @@ orderPosts(llvm::ArrayRef<codegen::PostOpPattern> posts,
 /// 0 if there is none.
 char getColumnLetter(EinsumOp op);
 
-/// Returns true if the column letter is in the left operand. In the matrix
-/// product the operands then swap sides.
+/// Returns true if the column letter is in the left operand. The matrix product
+/// then swaps its operands.
 bool takesColumnsFromLeft(EinsumOp op);
 
 /// The sizes of one matrix product of a contraction, that is, without the

@@ -3,8 +3,8 @@
 
 // Lowers loops and branches.
 //
-// A value that a loop carries has one location, from before the loop to after
-// it:
+// A value that a loop carries is stored at one location before, during and
+// after the loop:
 //
 //     %r = tp.for 3 (%x) {              copy %x to %place
 //     ^bb0(%i, %h):                     step.loop 3 {
@@ -14,8 +14,8 @@
 //
 // The last copy is omitted if a step can write directly to that location, such
 // as a slice of a stack of activations. Values that a loop only reads are not
-// carried: they are read in place, and a layer of stacked weights through a
-// view that moves.
+// carried: they are read in place. A layer of stacked weights is read through a
+// view that moves with the loop.
 
 #include "Lowering.h"
 
@@ -50,8 +50,8 @@ void ProgramLowering::storeYielded(YieldOp yield, ArrayRef<View> results) {
   llvm::DenseSet<Value> places;
   for (const View &place : results)
     places.insert(place.root);
-  // Set aside the values that are in another value's location before that
-  // location is written.
+  // Copy values that are in another value's location to new buffers before that
+  // location is overwritten.
   std::vector<std::pair<View, View>> late;
   SmallVector<std::pair<Value, View>> made;
   for (auto [value, place] : llvm::zip(yield.getOperands(), results)) {
@@ -82,7 +82,7 @@ void ProgramLowering::lowerRegion(Region &region, Block &block,
                                   ArrayRef<View> results) {
   // Views created inside are not available outside.
   auto yield = cast<YieldOp>(block.getTerminator());
-  // A location that nothing reads before the end may be written directly.
+  // A location that no op reads before the end may be written directly.
   auto isRead = [&](const View &result) {
     return llvm::any_of(llvm::zip(arguments, places), [&](auto pair) {
       auto &[argument, place] = pair;
@@ -137,9 +137,9 @@ void ProgramLowering::lowerWhile(WhileOp op) {
     views[result] = place;
 }
 
-/// Emits one branch after the other, each with a predicate of its own, so that
-/// nothing nests. The last branch is the else side of an if; with only two
-/// branches, the first is its then side.
+/// Emits the branches one after another, each with its own predicate, so that
+/// they do not nest. The last branch becomes the else region of a `step.if`.
+/// With only two branches, the first becomes its then region.
 void ProgramLowering::lowerCase(CaseOp op) {
   if (isTooDeep(op))
     return;

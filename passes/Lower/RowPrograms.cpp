@@ -90,7 +90,7 @@ public:
                                      builder.getI64IntegerAttr(value));
   }
   Value index(unsigned dim) { return step::IndexOp::create(builder, loc, dim); }
-  /// The device's position along axes, the first of which is the most
+  /// The device's position along `axes`. The first axis is the most
   /// significant.
   Value coordinate(ArrayRef<AxisRef> axes) {
     Value place;
@@ -116,9 +116,10 @@ public:
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, loc, condition, a, b);
   }
-  /// The position of the current point along `dim` of a tensor of size `size`,
-  /// of which the domain is the part that begins at `start`. `start` is clamped
-  /// so that the part is inside the tensor.
+  /// The domain is a part of a tensor, which has size `size` along `dim`; the
+  /// part begins at `start`. Returns the position of the current point along
+  /// `dim` of that tensor. `start` is clamped so that the part is inside the
+  /// tensor.
   Value getPlace(Value start, int64_t size, unsigned dim) {
     if (size == domain[dim])
       return index(dim); // the part is the whole tensor
@@ -263,8 +264,7 @@ Value ProgramLowering::RowsBuilder::emitLookup(GatherOp op) {
   return select(isInside, loadAt(input, at), zero);
 }
 
-/// The element if it is part of the whole tensor; if it is padding, the op's
-/// value.
+/// The element, or the op's value if the element is padding.
 Value ProgramLowering::RowsBuilder::emitMask(MaskOp op) {
   const LocalInfo &info = lowering.infos.find(op)->second.front();
   Value isReal;
@@ -300,9 +300,9 @@ static step::Reduction toStep(ReductionKind kind, Type element) {
   llvm_unreachable("covered switch");
 }
 
-/// The element if this device has to contribute it, else the identity. Along
-/// axes that split no dimension, the first device contributes; along axes that
-/// split one, each device contributes its block.
+/// The element if this device has to contribute it, else the reduction's
+/// identity. Along axes that split no dimension, the first device contributes;
+/// along axes that split one, each device contributes its block.
 Value ProgramLowering::RowsBuilder::emitPartial(ToPartialOp op) {
   const LocalInfo &info = lowering.infos.find(op)->second.front();
   View input = lowering.getView(op.getInput());

@@ -33,7 +33,7 @@ mlir::Value narrowFloat8(mlir::OpBuilder &builder, mlir::Location loc,
 /// A number in the compute type of `element`.
 mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          double value, mlir::Type element);
-/// An attribute of `element` in its compute type.
+/// The constant `value`, of type `element`, in the compute type of `element`.
 mlir::Value createScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Attribute value, mlir::Type element);
 

@@ -5,8 +5,8 @@
 /// memory for a long time.
 ///
 /// A backward pass recomputes values that are cheaper to compute than to keep.
-/// The program contains the recomputation, and the plan counts on it. Plain CSE
-/// would undo it:
+/// The program contains the recomputation, and the memory plan relies on it.
+/// Plain CSE would undo it:
 ///
 ///     %s = tp.logistic %gate       // forward
 ///     ..                           // many products
@@ -16,7 +16,7 @@
 /// that needs no memory (views) or little memory (one number per row of the
 /// tensor it was computed from), or if the value is not an activation (tables
 /// of positions, masks). The second all-gather of a weight in fully sharded
-/// data parallelism also stays.
+/// data parallelism therefore also stays.
 
 #ifndef TPOPT_PASSES_LOWER_SHAREEQUAL_H
 #define TPOPT_PASSES_LOWER_SHAREEQUAL_H

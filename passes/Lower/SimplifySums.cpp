@@ -190,9 +190,10 @@ private:
            size.k <= kMostProducts && (size.m == 1 || size.n == 1);
   }
 
-  /// Makes `value`, whose dimensions are `letters`, an operand of a row program
-  /// whose loops are `all`, of sizes `shape`: it is transposed into their order
-  /// and broadcast along those that it lacks.
+  /// Makes `value` an operand of a row program. `letters` are the dimensions of
+  /// `value`; `all` are those of the row program, with the sizes `shape`.
+  /// `value` is transposed into their order and broadcast along the ones that
+  /// it lacks.
   Value spread(Value value, StringRef letters, StringRef all,
                ArrayRef<int64_t> shape, Type element) {
     if (typeOf(value).getElementType() != element)

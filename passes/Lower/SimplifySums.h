@@ -21,8 +21,8 @@ namespace tp {
 mlir::Value simplifyReduce(ReduceOp op);
 
 /// Brings a contraction into a form in which each letter is in the result or in
-/// both operands, and whose types the matrix library multiplies. Contractions
-/// that the library cannot compute become row programs.
+/// both operands, with element types that the matrix library supports.
+/// Contractions that the library cannot compute become row programs.
 void simplifyEinsum(EinsumOp op, const codegen::Target &target);
 
 } // namespace tp

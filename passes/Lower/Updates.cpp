@@ -35,8 +35,9 @@ static UpdatePart lookThrough(const UpdatePart &part, TransposeOp op) {
   return result;
 }
 
-/// Returns none if the reshape merges a dimension along which there is room, or
-/// if the resulting place cannot be described by strides.
+/// Returns the part for the input of a reshape. None if the reshape merges a
+/// dimension along which there is room, or if strides cannot describe the
+/// resulting place.
 static std::optional<UpdatePart> lookThrough(const UpdatePart &part,
                                              ReshapeOp op) {
   ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());

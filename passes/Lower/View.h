@@ -1,18 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Tensors in memory, and the movements of data that cost nothing.
+/// \file Tensors in memory, and data movements that need no copy.
 ///
 /// A view is a buffer with sizes and strides: element [i, j] is at offset + i *
 /// strides[0] + j * strides[1] of the root. Transposing permutes both lists,
 /// broadcasting adds strides of 0, slicing moves the offset. Only a reshape may
-/// need a copy, namely if dimensions that it merges are not contiguous in
-/// memory: a transposed 4x8 cannot be read as 32.
+/// need a copy, if the dimensions that it merges are not contiguous in memory:
+/// a transposed 4x8 cannot be read as 32.
 ///
-/// In a loop a view may move by a number of elements in every iteration: the
-/// slice of stacked weights for the layer of that iteration. Or its offset
-/// depends on the device's position along axes: the device's own block of a
-/// gathered tensor.
+/// In a loop, a view may move by a number of elements in every iteration, as
+/// for the layer of stacked weights that the iteration uses. Alternatively, its
+/// offset may depend on the device's position along axes, as for the device's
+/// own block of a gathered tensor.
 
 #ifndef TPOPT_PASSES_LOWER_VIEW_H
 #define TPOPT_PASSES_LOWER_VIEW_H

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// The tensor that a local one is a part of.
+/// The type of the whole tensor that a local tensor is a part of.
 static Type getWholeType(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   auto local = tensor

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Chooses how every op is computed on the devices, and writes the reshards.
+// Chooses how every op is computed on the devices, and inserts the reshards.
 
 #include "passes/Partition/PostponeConstraints.h"
 
@@ -153,7 +153,7 @@ private:
   };
 
   void writeLayouts() {
-    // Read everything before anything changes.
+    // Read all layouts before the first change.
     std::vector<std::pair<Value, const TensorSharding *>> layouts;
     auto add = [&](Value value) {
       auto reshards = planner.getReshards(value);
@@ -261,7 +261,8 @@ private:
       setSharding(result, sharding);
   }
 
-  /// Makes the copies of a value, and gives them to the uses that need them.
+  /// Creates the copies of a value in other layouts, and replaces the uses that
+  /// need them.
   void writeReshards(const Copied &copied) {
     SmallVector<std::pair<Value, const TensorSharding *>> made;
     for (const Planner::Reshard &plan : copied.reshards) {
@@ -273,7 +274,7 @@ private:
       if (Operation *def = source.getDefiningOp();
           def && plan.isFree && isCheapSource(def) && from->unreduced.empty() &&
           plan.layout->unreduced.empty()) {
-        // Making it in the needed layout is as cheap.
+        // Recomputing the value in the needed layout is as cheap.
         copy = builder.clone(*def)->getResult(0);
         table.set(copy, *plan.layout);
       } else {
@@ -318,7 +319,7 @@ private:
   PlannerOptions options;
   std::vector<Copied> copies;
   SmallVector<Operation *> annotations;
-  SmallVector<Operation *> unused; ///< Sources that were made anew.
+  SmallVector<Operation *> unused; ///< Sources that were recomputed.
 };
 
 struct Partition : tp::impl::PartitionPassBase<Partition> {
@@ -360,7 +361,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
       roots.push_back(function);
       PlanFacts facts;
       for (Operation *root : roots) {
-        // Everything that a call of the function holds has to fit.
+        // All memory that a call of the function uses must fit.
         options.capacity = root == function.getOperation() ? *capacity : 0;
         Partitioner partitioner(root, table, cost, options);
         if (failed(partitioner.run()))

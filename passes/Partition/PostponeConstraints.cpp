@@ -22,8 +22,8 @@ static bool addsPartial(Operation *op) {
          });
 }
 
-/// The constraint that makes an operand, if this is its only use and both are
-/// in the same block.
+/// The constraint that defines an operand, if the operand is its only use and
+/// both ops are in the same block.
 static ConstraintOp getOwnConstraint(OpOperand &operand) {
   auto constraint = operand.get().getDefiningOp<ConstraintOp>();
   return constraint && constraint->hasOneUse() &&
@@ -66,7 +66,8 @@ void tp::postponeConstraints(Operation *root) {
     if (addsPartial(op))
       sums.push_back(op);
   });
-  // In program order, so that a constraint moves past one sum after the other.
+  // Visit sums in program order, so that a constraint can move past several of
+  // them.
   for (Operation *op : sums)
     postpone(op);
 }

@@ -39,8 +39,7 @@ static void addStage(OpPassManager &manager, Stage stage,
     addPreparation(manager);
     if (!options.mesh.empty())
       manager.addPass(createSetMeshPass({options.mesh}));
-    // A plan refers to axes by name, so a default mesh cannot stand in for its
-    // mesh.
+    // A plan refers to axes by name, so a default mesh cannot replace its mesh.
     else if (options.defaultMesh && options.plan.empty() &&
              options.zero.empty())
       manager.addPass(createSetMeshPass({"device=1", /*ifMissing=*/true}));

@@ -154,7 +154,7 @@ private:
   }
 
   /// Adds a value with its annotation; without one, its dimensions are open.
-  /// Only tensors take part.
+  /// Returns none for values other than tensors.
   std::optional<ValueId> addValue(Value value, ShardingAttr annotation) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)
@@ -309,9 +309,10 @@ private:
     return donors;
   }
 
-  /// The body of a manual region takes part like any other code, on the local
-  /// values that the manual axes leave. Shardings along free axes propagate
-  /// across its border unchanged; shardings along manual axes do not cross it.
+  /// Propagation includes the body of a manual region like any other code. Its
+  /// values are local along the manual axes. Shardings along free axes
+  /// propagate across its border unchanged; shardings along manual axes do not
+  /// cross it.
   LogicalResult addManual(ManualOp op) {
     if (failed(checkFreeParts(op)))
       return failure();
@@ -355,8 +356,8 @@ private:
     return success();
   }
 
-  /// Checks that shardings along free axes divide evenly, and that nothing in
-  /// the body asks for a manual axis.
+  /// Checks that shardings along free axes divide dimensions evenly, and that
+  /// no sharding in the body uses a manual axis.
   LogicalResult checkFreeParts(ManualOp op) {
     AxisList free = getFreeAxes(op, table.getMesh());
     auto check = [&](Location loc, Type type,
@@ -473,8 +474,8 @@ private:
     return sharding;
   }
 
-  /// Writes the shardings of what manual regions return; the ops' results keep
-  /// the shardings they have outside.
+  /// Writes the shardings of the values that manual regions return. The ops'
+  /// results keep their shardings outside of the region.
   void setManualResults() {
     for (ManualResult &result : manualResults) {
       SmallVector<Attribute> list(result.op.getOutShardings().getValue());

@@ -168,8 +168,8 @@ struct Explain : tp::impl::ExplainPassBase<Explain> {
   LogicalResult initializeOptions(
       StringRef options,
       function_ref<LogicalResult(const Twine &)> errorHandler) override {
-    // An option without `name=` is taken whole as the name, since names may
-    // contain blanks.
+    // If the text does not begin with `name=`, all of it is the name, since
+    // names may contain blanks.
     std::string named = options.empty() || options.starts_with("name=")
                             ? options.str()
                             : ("name='" + options + "'").str();

@@ -28,7 +28,7 @@ struct RemarkCollectives
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    // Without a remark engine nobody would receive the remarks.
+    // Without a remark engine, remarks are not received.
     if (!getContext().getRemarkEngine())
       return;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Rejects gathers and exchanges that nobody asked for, axes and plan entries
+// Rejects gathers and exchanges that were not requested, axes and plan entries
 // that have no effect, and plans that do not fit into memory.
 
 #include "lib/Report/BuildReport.h"

@@ -14,17 +14,17 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::schedule;
 
-/// The least gain that justifies another order of steps, as a share of their
+/// The smallest gain that justifies reordering steps, as a fraction of their
 /// time.
 static constexpr double kLeastOrderGain = 0.01;
 /// How many steps and transfers a step may run ahead of its place. A small
-/// window keeps buffers short-lived; a large one finds more to do during a
-/// transfer.
+/// window keeps buffers short-lived; a large one finds more steps to run during
+/// a transfer.
 static constexpr unsigned kWindows[] = {8, 32, 128};
 
 namespace {
 
-/// The schedules of control steps: of their bodies, for as often as they run.
+/// The schedules of control steps. Times cover all iterations of their bodies.
 using ControlSchedules = llvm::DenseMap<Operation *, ScheduledBlock>;
 
 /// Moves the collectives of one list of steps in its present order.
@@ -38,7 +38,7 @@ public:
   }
 
   Prediction predict() const {
-    // The steps' times in `problem` are those of their scheduled bodies.
+    // In `problem`, the time of a control step is that of its scheduled bodies.
     return {keep(problem).seconds + inside.written - inside.scheduled,
             schedule.seconds,
             getBound(problem) + inside.bound - inside.scheduled,
@@ -50,8 +50,8 @@ public:
   /// The steps and transfers as a graph, in their present order.
   Graph getGraph() const;
 
-  /// Puts the steps into an order of the graph's nodes, and the transfers as
-  /// if they did not overlap.
+  /// Moves the steps and collectives into the given order of the graph's nodes.
+  /// Each collective is waited for right after its start.
   void reorder(llvm::ArrayRef<unsigned> order);
 
   /// Moves the collectives.
@@ -99,8 +99,9 @@ static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
   return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
 }
 
-/// The bytes that a collective in flight holds. Storage of inputs and outputs
-/// is held anyway and, in a loop, so is all storage from outside of the loop.
+/// The bytes that are in use because a collective is in flight. Storage of
+/// inputs and outputs is in use anyway and, in a loop, so is all storage from
+/// outside of the loop.
 static int64_t getHeldBytes(step::CollectiveStartOp start) {
   int64_t bytes = 0;
   Value source = step::getRoot(start.getSource()),
@@ -188,9 +189,9 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
 }
 
 /// Schedules the bodies of a control op first, since the outer schedule depends
-/// on their time. A loop counts with all its iterations, a `while` with one,
-/// and a branch with the longer of its two bodies. Of two alternative
-/// implementations, the faster one runs.
+/// on their time. The time of a loop is that of all its iterations, of a
+/// `while` that of one iteration, of a branch that of the longer body, and of
+/// alternative implementations that of the faster one.
 static ScheduledBlock scheduleControl(Operation *control,
                                       const Surroundings &given) {
   llvm::SmallVector<Prediction, 2> bodies;
@@ -307,7 +308,7 @@ Graph BlockScheduler::getGraph() const {
       node.after.push_back(other);
     }
   };
-  // Preparations have the node of their transfer, which comes later.
+  // Preparations belong to the node of their transfer, which comes later.
   unsigned numNodes = 0;
   for (auto [number, item] : llvm::enumerate(items))
     if (!item.prepares)
@@ -369,7 +370,7 @@ void BlockScheduler::reorder(llvm::ArrayRef<unsigned> order) {
     if (item.transfer)
       moveToEnd(moveToEnd, getDone(groups[*item.transfer].start));
   }
-  // A view that no step uses stays behind its buffer.
+  // A view that no step uses stays after its buffer.
   for (Operation *buffer : buffers)
     if (moved.insert(buffer).second)
       moveToEnd(moveToEnd, buffer);

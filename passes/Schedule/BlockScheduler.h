@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Schedules a list of steps: reads its problem from the IR, asks Order
-/// and Overlap, and moves the steps and collectives.
+/// \file Schedules a list of steps: builds the scheduling problem from the IR,
+/// solves it with Order.h and Overlap.h, and moves the steps and collectives.
 
 #ifndef TPOPT_PASSES_SCHEDULE_BLOCKSCHEDULER_H
 #define TPOPT_PASSES_SCHEDULE_BLOCKSCHEDULER_H
@@ -38,13 +38,13 @@ struct Surroundings {
 struct ScheduledBlock {
   Prediction prediction;
   /// The most bytes of the block's own buffers that are in use at a time,
-  /// without those of transfers ahead of their place.
+  /// without the buffers that are in use longer because transfers start early.
   int64_t peakBytes = 0;
 };
 
 /// Moves the collectives of a list of steps, and of the lists inside. Changes
-/// the order of independent steps if the list is predicted to gain a hundredth
-/// and its peak bytes do not grow.
+/// the order of independent steps if that is predicted to save at least 1% of
+/// the time and does not increase the peak bytes.
 ScheduledBlock scheduleBlock(mlir::Block &block, const Surroundings &given);
 
 } // namespace tp::schedule

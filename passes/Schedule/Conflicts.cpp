@@ -17,9 +17,9 @@ static std::pair<int64_t, int64_t> getBytesOf(Value root) {
   return {0, step::getEndByte(step::bufferTypeOf(root))};
 }
 
-/// A view that moves with a loop inside the step, or with one further out, may
-/// be anywhere in its root. `depth` loops are between the step and the user of
-/// the buffer.
+/// The accessed bytes of a buffer. `depth` is the number of loops between the
+/// step and the op that uses the buffer. A view that moves with any loop other
+/// than the innermost one around the step may be anywhere in its root.
 static Access getAccess(Value buffer, bool isWrite, int64_t depth) {
   Value root = step::getRoot(buffer);
   MemRefType type = step::bufferTypeOf(buffer);
@@ -44,8 +44,7 @@ static Access getAccess(Value buffer, bool isWrite, int64_t depth) {
   return access;
 }
 
-/// The bytes of a view on a device, given that the device's position is
-/// `place`.
+/// The bytes of a view on the device at position `place`.
 static std::pair<int64_t, int64_t> getBytesAt(step::ViewOp view,
                                               int64_t place) {
   MemRefType type = view.getType();

@@ -17,8 +17,9 @@ struct Access {
   mlir::Value root;
   int64_t begin, end;
   bool isWrite;
-  /// The view, if its offset depends on the device's position, else null. If
-  /// set, `begin` and `end` cover the view's bytes at all positions.
+  /// The accessed view, if its offset depends on the device's position;
+  /// otherwise null. If set, `begin` and `end` cover the view's bytes at all
+  /// positions.
   step::ViewOp placed = {};
   /// Bytes that the access moves by with each iteration of the loop around the
   /// step. If not 0, `begin` and `end` are those of the first iteration.

@@ -21,8 +21,8 @@ getUsers(const Graph &graph) {
   return users;
 }
 
-/// The seconds from the start of each node to the end of the longest chain
-/// behind it. `least` is the least tail of each node.
+/// The tail of each node: the seconds from its start to the end of the longest
+/// chain of nodes that depend on it. `least` has lower bounds on the tails.
 static std::vector<double>
 getTails(const Graph &graph,
          llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users,
@@ -38,8 +38,8 @@ getTails(const Graph &graph,
   return tails;
 }
 
-/// The tails of nodes on a link that carries one transfer at a time. A transfer
-/// has the transfers behind it that have shorter tails.
+/// The tails of nodes on a link that carries one transfer at a time. Transfers
+/// with shorter tails run after a transfer and extend its tail.
 static std::vector<double>
 getTails(const Graph &graph,
          llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users) {
@@ -150,7 +150,7 @@ private:
         makeReady(user);
   }
 
-  /// Lets transfers arrive that do so by now, and starts the next one.
+  /// Finishes the transfers that have arrived by now, and starts the next one.
   void advanceLink() {
     for (;;) {
       if (carried) {
@@ -175,7 +175,8 @@ private:
       if (step == oldest ||
           (step < oldest + window && memory.getBytesWith(step) <= limit))
         return step;
-    // A step that needs too much memory runs if nothing else would ever run.
+    // A step that needs too much memory runs only if no other node can ever
+    // run.
     if (carried || steps.empty())
       return std::nullopt;
     return *llvm::min_element(steps);
@@ -204,7 +205,7 @@ private:
   std::vector<unsigned> order;
 };
 
-/// Puts the transfers between steps that are in a new order.
+/// Inserts the transfers between the reordered steps.
 class TransferPlacer {
 public:
   TransferPlacer(const Graph &graph, llvm::ArrayRef<unsigned> steps)
@@ -244,8 +245,8 @@ public:
   }
 
 private:
-  /// Directly behind what it needs, if it stood there, else in front of the
-  /// node that it stood in front of.
+  /// If transfer `i` directly follows a node that it needs in program order, it
+  /// is placed as early as possible; otherwise before the node that follows it.
   unsigned getWanted(unsigned i) const {
     if (i > 0 && llvm::is_contained(graph.nodes[i].after, i - 1))
       return 0;
@@ -254,8 +255,8 @@ private:
 
   const Graph &graph;
   llvm::ArrayRef<unsigned> steps;
-  /// Places, as numbers of steps that run before. For a step, `earliest` is the
-  /// place behind it.
+  /// Places in the order. A place is the number of steps that run before it.
+  /// For a step, `earliest` is the place after it.
   std::vector<unsigned> earliest, latest, wanted;
 };
 

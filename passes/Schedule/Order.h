@@ -2,14 +2,15 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Chooses the order of independent steps, so that a step that a transfer
-/// waits for runs before one that can run while the transfer travels. Nothing
-/// here depends on IR. This is list scheduling with tails as priorities (Graham
+/// waits for runs before one that can run during the transfer. Nothing here
+/// depends on IR. This is list scheduling with tails as priorities (Graham
 /// 1966; Coffman and Graham 1972), with memory as a limit.
 ///
 /// For example, the backward pass of a tensor-parallel layer computes the
-/// gradient of its weight and then that of its input. The latter is summed over
-/// devices before the layer below can go on. In the other order, the sum
-/// travels while the device computes the gradient of the weight:
+/// gradient of its weight and then that of its input. The gradient of the input
+/// is summed over devices before the layer below can continue. In the opposite
+/// order, the sum is transferred while the device computes the gradient of the
+/// weight:
 ///
 ///     Graph graph;
 ///     graph.nodes = {{2},                     // weight's gradient
@@ -48,13 +49,13 @@ struct Graph {
 };
 
 /// Returns the nodes in an order in which the device waits less for transfers:
-/// a permutation that keeps each node behind those in `after`. Of the steps
-/// that can run, the one with the most time behind it on the device and the
-/// link goes first. A step runs at most `window` nodes ahead of the oldest node
-/// that has not run. Steps out of order take at most `limit` bytes of buffers;
-/// the oldest step may always run, so the order as a whole can take more. A
-/// transfer stays in front of the node that it stood in front of, or as close
-/// to it as `after` allows.
+/// a permutation that keeps each node after those in `after`. Of the steps that
+/// can run, the one that is followed by the longest chain of time on the device
+/// and the link goes first. A step runs at most `window` nodes ahead of the
+/// oldest node that has not run. Steps out of order take at most `limit` bytes
+/// of buffers; the oldest step may always run, so the order as a whole can take
+/// more. A transfer stays before the node that it precedes in program order, or
+/// as close to it as `after` allows.
 std::vector<unsigned> findOrder(const Graph &graph, unsigned window,
                                 int64_t limit);
 

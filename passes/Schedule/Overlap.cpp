@@ -282,7 +282,7 @@ double schedule::getBound(const Problem &problem) {
   for (size_t place = numSteps; place-- > 0;)
     behind[place] += behind[place + 1];
   // The longest chain: the time when each place is reached if every transfer
-  // had a link of its own.
+  // had a separate link.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
   std::vector<double> arrives(problem.transfers.size()), releases(arrives);
   unsigned settled = 0;

@@ -2,16 +2,16 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Decides when collectives start and when the device waits for them, so
-/// that they travel during other computations. Nothing here depends on IR.
+/// that transfers overlap with computation. Nothing here depends on IR.
 ///
 /// A device computes steps in program order and has one link, which carries one
-/// transfer at a time, in the order of their starts. A device that waits for a
-/// transfer in flight is idle; that time is exposed. Times are in seconds,
-/// memory in bytes.
+/// transfer at a time, in the order of their starts. While a device waits for a
+/// transfer in flight, it is idle; that time is called exposed. Times are in
+/// seconds, memory in bytes.
 ///
-/// For example, take three steps of 2 s and a transfer of 3 s. It is written
-/// just before the last step, reads the result of the first, and no step needs
-/// its result:
+/// For example, take three steps of 2 s and a transfer of 3 s. In the program
+/// as written, it comes just before the last step. It reads the result of the
+/// first step, and no step needs its result:
 ///
 ///     Problem problem;
 ///     problem.steps = {2, 2, 2};
@@ -33,9 +33,9 @@ namespace tp::schedule {
 /// A collective. A place is the number of a step and means the point before
 /// that step; the number of steps means the point after all steps.
 struct Transfer {
-  unsigned earliest; ///< No step from here on writes what the transfer reads.
+  unsigned earliest; ///< From here on, no step writes the transfer's source.
   unsigned place;    ///< The place of the transfer in the program as written.
-  unsigned needed;   ///< The place where it has to be done.
+  unsigned needed;   ///< The place by which it has to be done.
   double seconds;
   int64_t bytes; ///< The memory that it holds while it is in flight.
   /// Seconds of computing right before its start, to pack the data that it
@@ -69,23 +69,23 @@ struct Schedule {
   double exposed = 0; ///< The part of it in which the device is idle.
 };
 
-/// The schedule that starts every transfer at its place and waits for it at
-/// once.
+/// The schedule that starts every transfer at its place and waits for it
+/// immediately.
 Schedule keep(const Problem &problem);
 
 /// Starts transfers early and waits for them late. A transfer starts at its
-/// place at the latest. The transfers that are in flight, or have arrived,
-/// ahead of their place stay within the limits, so that memory grows by at most
-/// `limits.bytes`. The transfer that is needed soonest goes first; it starts
-/// ahead of its place when the time until it is needed becomes short for what
-/// the link has to carry by then. The schedule is never slower than `keep`.
+/// place at the latest. The transfers that start or finish before their place
+/// stay within the limits, so that memory grows by at most `limits.bytes`. The
+/// transfer that is needed soonest goes first. It starts before its place if
+/// the time until it is needed is short compared with the link's work until
+/// then. The schedule is never slower than `keep`.
 Schedule overlap(const Problem &problem, const Limits &limits);
 
 /// A lower bound on the seconds of any schedule of the steps in this order,
 /// with any amount of memory. It is the larger of the longest chain of steps
 /// and transfers, and the time that the link needs if transfers may be
-/// interrupted (Jackson's preemptive schedule: of those that may start, the
-/// transfer with the most steps after it).
+/// interrupted (Jackson's preemptive schedule: of the transfers that may start,
+/// the one with the longest tail goes first).
 double getBound(const Problem &problem);
 
 } // namespace tp::schedule

@@ -20,11 +20,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::schedule;
 
-/// Transfers in flight may hold one part in `kMemoryShare` of a machine's
-/// memory, or `kInFlightBytes` if the size of that memory is not known.
+/// Transfers in flight may hold 1 / `kMemoryShare` of a machine's memory, or
+/// `kInFlightBytes` if the size of that memory is not known.
 static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
-/// The least gain that justifies turning a loop into four copies of its body,
-/// as a share of the program's time.
+/// The smallest gain that justifies turning a loop into four copies of its
+/// body, as a fraction of the program's time.
 static constexpr double kLeastGain = 0.01;
 
 namespace {
@@ -35,15 +35,15 @@ struct LoopForm {
   Shifts shifts = {};
 };
 
-/// Lets collectives of loops travel an iteration ahead or behind if that is
-/// predicted to be faster. The memory that such a loop holds all the time is
-/// not available to other loops.
+/// Lets collectives of loops run one iteration earlier or later if that is
+/// predicted to be faster. The extra memory of such a loop is not available to
+/// other loops.
 class LoopPipeliner {
 public:
   LoopPipeliner(step::ProgramOp program, const Surroundings &given)
       : program(program), given(given), limits(given.limits) {}
 
-  /// Schedules the program and returns it; it may be another op than before.
+  /// Schedules the program and returns it. The returned op may be a new one.
   std::pair<step::ProgramOp, Prediction> run();
 
 private:
@@ -65,7 +65,7 @@ private:
 
   step::ProgramOp program;
   const Surroundings &given;
-  Limits limits; ///< The limits that the loops so far leave.
+  Limits limits; ///< The limits that remain after the loops so far.
   llvm::SmallVector<step::LoopOp> loops; ///< Null: must not be tried any more.
   double best = 0, bound = 0;
 };
@@ -91,11 +91,11 @@ LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
   return copy;
 }
 
-/// A collective whose result is needed late has time to travel in its own
-/// iteration, and so has one that starts early. So each form is a number of
-/// collectives that are needed first and a number that start last. Stacked
+/// A collective whose result is needed late, or that starts early, has enough
+/// time in its own iteration. So each form shifts a number of the collectives
+/// that are needed first, and a number of those that start last. Stacked
 /// gathers that are made in the loop can all run ahead, since they need no
-/// buffers.
+/// extra buffers.
 std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
   auto getCounts = [](unsigned all) {
     llvm::SmallVector<unsigned> counts = {0};
@@ -141,7 +141,8 @@ void LoopPipeliner::improve(size_t number) {
     return;
   Copy made = rewrite(loop, *chosen);
   limits = made.limits;
-  // A loop around a pipelined loop would hold more memory at a time.
+  // Loops around a pipelined loop stay as they are, since they would hold more
+  // memory at a time.
   for (step::LoopOp &other : llvm::drop_begin(loops, number + 1))
     if (other)
       other = other->isAncestor(loop)

@@ -14,7 +14,7 @@ using namespace tp::schedule;
 
 namespace {
 
-/// Collectives that may run in another iteration than their own.
+/// Collectives that may run one iteration earlier or later than their own.
 struct Candidate {
   /// Their starts, their dones, and the steps that move with them because they
   /// make the source or use the result.
@@ -61,8 +61,9 @@ private:
   llvm::DenseMap<Operation *, unsigned> numbers;
 };
 
-/// The iteration of the former loop that a copy of its body is: `index` or, in
-/// a loop that makes two iterations in one, twice the counter plus `index`.
+/// The iteration of the original loop that a copy of its body computes: `index`
+/// or, in the new loop, which computes two iterations in one, twice the counter
+/// plus `index`.
 struct Iteration {
   bool inLoop;
   int64_t index;
@@ -110,8 +111,8 @@ Finder::Finder(step::LoopOp loop) : loop(loop), body(&loop.getBody().front()) {
   }
 }
 
-/// Returns true if the contents of `root` follow from memory that the loop does
-/// not write. `found` gets the steps that make them.
+/// Returns true if the contents of `root` are computed only from memory that
+/// the loop does not write. Adds the steps that compute them to `found`.
 bool Finder::findSource(Value root, Steps &found) const {
   auto written = writers.find(root);
   if (!isOwn(root) || written == writers.end())
@@ -175,8 +176,9 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
 }
 
 /// All steps that touch the collective's result, or anything computed from it,
-/// move with it; no other step may touch them. The rest of the iteration only
-/// hands over buffers of the body that it has written.
+/// move with the collective; no other step may touch that memory. Of the memory
+/// that the rest of the iteration writes, they may read only buffers of the
+/// body.
 std::optional<Candidate>
 Finder::getBehind(step::CollectiveStartOp start) const {
   Candidate candidate;
@@ -204,12 +206,12 @@ Finder::getBehind(step::CollectiveStartOp start) const {
     if (isOwn(root) && isWritten)
       candidate.shared.insert(root);
     else if (isWritten)
-      return std::nullopt; // one iteration later it has changed
+      return std::nullopt; // it has changed one iteration later
   }
   candidate.place = numbers.size();
   for (Operation *step : llvm::to_vector(steps))
     if (auto other = dyn_cast<step::CollectiveStartOp>(step)) {
-      // If the result is sent on, there is a second transfer to wait for.
+      // If the result is sent again, there is a second transfer to wait for.
       if (written.contains(step::getRoot(other.getSource())))
         return std::nullopt;
       candidate.place = std::min(candidate.place, numbers.lookup(other));
@@ -220,8 +222,8 @@ Finder::getBehind(step::CollectiveStartOp start) const {
 
 Candidates Finder::run() {
   Candidates found;
-  // Loops with combined collectives are left alone: a part that is combined
-  // begins where its buffer begins, in each iteration.
+  // Skip loops with `step.combine` ops: their operands must be dense, while
+  // copies of an iteration may give views an offset.
   WalkResult combines =
       loop->walk([](step::CombineOp) { return WalkResult::interrupt(); });
   if (loop.getCount() < 2 || combines.wasInterrupted())
@@ -288,8 +290,8 @@ Copier::Copier(step::LoopOp loop, const Candidates &candidates, Shifts shifts)
       set.map(buffer, builder.clone(*buffer.getDefiningOp())->getResult(0));
 }
 
-/// Calls `what` with each op in a copied op and the number of loops between
-/// both.
+/// Calls `what` with each `Op` in a copied op, and with the number of loops
+/// between the two.
 template <typename Op>
 static void forEach(Operation *copied,
                     llvm::function_ref<void(Op, int64_t)> what) {
@@ -317,7 +319,7 @@ static void moveView(step::ViewOp view, int64_t depth, Iteration iteration) {
   if (!view.getBy() || view.getAxes() || number < depth)
     return;
   int64_t by = *view.getBy();
-  // Outside of the new loop, there is one loop less around the copy.
+  // A copy outside of the new loop is in one loop fewer.
   if (number > depth)
     return setMotion(view, by, iteration.inLoop ? number : number - 1);
   if (iteration.inLoop)
@@ -400,7 +402,7 @@ void Copier::copyIteration(Iteration iteration) {
 void Copier::run() {
   if (shifts.ahead)
     copyPart(Ahead, {/*inLoop=*/false, 0});
-  // The iterations that have both a next and a previous one are all alike.
+  // All iterations except the first and the last are copied in the same form.
   int64_t begin = shifts.behind ? 1 : 0, end = shifts.ahead ? count - 1 : count;
   int64_t pairs = (end - begin) / 2;
   if (pairs < 2) // A single pair needs no loop.

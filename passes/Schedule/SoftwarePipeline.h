@@ -26,9 +26,9 @@
 ///                                    compute b; scatter a to g[6]
 ///                                    scatter b to g[7]
 ///
-/// A loop can do both. The same data is sent in the same order, and each
-/// iteration computes the same values. The scheduler then places starts and
-/// waits within each iteration.
+/// Both can be done to the same loop. The same data is sent in the same order,
+/// and each iteration computes the same values. The scheduler then places
+/// starts and waits within each iteration.
 
 #ifndef TPOPT_PASSES_SCHEDULE_SOFTWAREPIPELINE_H
 #define TPOPT_PASSES_SCHEDULE_SOFTWAREPIPELINE_H

@@ -137,8 +137,8 @@ static std::optional<Stacked> read(step::CollectiveStartOp start,
       type.getNumElements() != layers * part ||
       part * step::getElementBytes(type.getElementType()) % kAlignment != 0)
     return std::nullopt;
-  // The loop must be the first to use the stack, and the source must still be
-  // what the gather sends.
+  // The loop must be the first to use the stack, and the source must not change
+  // after the gather.
   Value stack = step::getRoot(stacked.copy.getDestination());
   if (!stack.getDefiningOp<step::AllocOp>())
     return std::nullopt;

@@ -14,8 +14,8 @@
 ///     }
 ///
 /// The same number of bytes is sent, by more collectives, and code after the
-/// loop still finds the whole stack. Each gather can then travel while the
-/// previous iteration computes (SoftwarePipeline.h).
+/// loop still finds the whole stack. Each gather can then overlap with the
+/// computation of the previous iteration (SoftwarePipeline.h).
 
 #ifndef TPOPT_PASSES_SCHEDULE_STACKEDGATHERS_H
 #define TPOPT_PASSES_SCHEDULE_STACKEDGATHERS_H

@@ -21,7 +21,7 @@ static RankedTensorType stack(RankedTensorType type, int64_t count) {
   return type.clone(shape);
 }
 
-/// The sharding of a stack of what `attribute` is the sharding of.
+/// The sharding of a stack of tensors that each have the sharding `attribute`.
 static spmd::ShardingAttr stack(spmd::ShardingAttr attribute) {
   MLIRContext *context = attribute.getContext();
   SmallVector<spmd::DimShardingAttr> dims(attribute.getDims());
@@ -45,8 +45,8 @@ public:
   void run();
 
 private:
-  /// What goes from one micro-batch to the next. `next` makes the value that it
-  /// passes on of the one that it got, inside the loop.
+  /// Adds a value that is passed from one micro-batch to the next. Inside the
+  /// loop, `next` maps the value that was received to the value to pass on.
   using Next = std::function<Value(Value)>;
   unsigned carry(Value init, Next next) {
     inits.push_back(init);
@@ -59,12 +59,12 @@ private:
   void carryLoss();
   void carryStates();
   void carryResults();
-  /// Makes the loop of all that is in front of the terminator up to `last`.
+  /// Creates the loop and moves all ops up to `last` into it.
   void makeLoop(Operation *last);
   void sliceInputs();
-  /// The start of what belongs to the micro-batch in a stack of that rank.
+  /// The start indices of the current micro-batch in a stack of rank `rank`.
   SmallVector<Value> getStarts(int64_t rank);
-  /// In a weighted mean, what a micro-batch counts.
+  /// In a weighted mean, `value` times the weight of the micro-batch.
   Value weigh(Value value);
 
   func::FuncOp function;
@@ -78,7 +78,7 @@ private:
   SmallVector<Next> nexts;
   ForOp loop;
   Value counter;
-  /// Which carried value each result of the function becomes.
+  /// Results of the function, and the carried value that each becomes.
   SmallVector<std::pair<unsigned, unsigned>> results;
 };
 } // namespace
@@ -99,7 +99,8 @@ Value Accumulator::weigh(Value value) {
 }
 
 void Accumulator::carryGradients() {
-  // As operands of the terminator they follow what is replaced.
+  // As operands of the terminator, the gradients are updated when their values
+  // are replaced.
   end->insertOperands(function.getNumResults(), gradients);
   for (auto [i, gradient] : llvm::enumerate(gradients)) {
     FloatType element = getStateElement(gradient);
@@ -200,7 +201,7 @@ void Accumulator::makeLoop(Operation *last) {
   builder.setInsertionPointToStart(&body);
   sliceInputs();
   builder.setInsertionPointToEnd(&body);
-  // States first, so that what follows sees them.
+  // States come first, since the other values may be computed from them.
   SmallVector<Value> yields;
   for (auto [argument, next] :
        llvm::zip_equal(body.getArguments().drop_front(), nexts))

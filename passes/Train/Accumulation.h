@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Gradients of a batch that is computed part by part.
+// Gradients of a batch that is computed in micro-batches.
 
 #ifndef TPOPT_PASSES_TRAIN_ACCUMULATION_H
 #define TPOPT_PASSES_TRAIN_ACCUMULATION_H
@@ -10,17 +10,19 @@
 
 namespace tp {
 
-/// The type that gradients of `parameter` are summed in, and states have.
+/// The type of the optimizer's states of `parameter`, in which its gradients
+/// are also summed.
 mlir::FloatType getStateElement(mlir::Value parameter);
 
-/// Puts what `function` computes, `gradients` of the loss among it, into a loop
-/// over `count` micro-batches, of which its inputs get one more dimension.
+/// Moves the body of `function`, including the `gradients` of the loss, into a
+/// loop over `count` micro-batches. The inputs of the function get a new first
+/// dimension, which numbers the micro-batches.
 ///
-/// The gradients become those of all micro-batches, in the states' types. So
-/// does the loss: it is the mean of theirs, weighted by the selection's weight.
-/// The weight becomes their sum. Other results are those of each micro-batch,
-/// stacked. What is donated, other than a parameter, goes from each to the
-/// next.
+/// The loss and the gradients become means over all micro-batches, weighted by
+/// the selection's weight if it has one. The gradients get the states' type.
+/// The weight becomes the sum of all weights. Other results become stacks with
+/// one entry per micro-batch. Values of donated arguments are passed from each
+/// micro-batch to the next.
 void accumulate(mlir::func::FuncOp function, const Selection &selection,
                 int64_t count, llvm::MutableArrayRef<mlir::Value> gradients);
 

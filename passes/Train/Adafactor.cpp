@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Adafactor (arXiv:1804.04235): the second moment of a matrix is kept as one of
-// its rows and one of its columns.
+// Adafactor (arXiv:1804.04235): the second moment of a matrix is stored as one
+// vector of row means and one of column means.
 
 #include "Optimizer.h"
 
@@ -20,7 +20,8 @@ public:
     read(arguments, /*defaultRate=*/1e-2, /*defaultDecay=*/0);
     decay = arguments.getNumber("beta2_decay", -0.8, kNotPositive);
     clip = arguments.getNumber("d", 1, kAtLeastOne);
-    // The first is the smallest step of the type above 1, unless it is given.
+    // By default, epsilon1 is the distance from 1 to the next larger number of
+    // the parameter's type.
     if (arguments.has("eps"))
       std::tie(epsilon1.emplace(), epsilon2) =
           arguments.getPair("eps", {1e-7, 1e-3}, kNotNegative);
@@ -36,8 +37,8 @@ public:
     return {{"row_var", rows}, {"col_var", columns}};
   }
 
-  /// How new the second moment is, the largest relative step, and what is kept
-  /// of weights.
+  /// The weight of the new squared gradient in the second moment, the relative
+  /// step size, and the factor by which weights decay.
   SmallVector<Value> getCorrections(Formulas &emit, Value rate,
                                     Value count) const override {
     Value power =
@@ -65,7 +66,7 @@ public:
   }
 
 private:
-  /// The second moment, of which `states` is kept.
+  /// Updates `states`, and returns the second moment that they represent.
   Value getVariance(Formulas &emit, const UpdateValues &values,
                     MutableArrayRef<Value> states, double epsilon) const {
     Value square = emit.square(values.gradient), isNew = values.corrections[0];

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Adam (arXiv:1412.6980), and with weights that decay apart from the gradient
-// AdamW (arXiv:1711.05101).
+// Adam (arXiv:1412.6980), and AdamW (arXiv:1711.05101), in which the decay of
+// weights is separate from the gradient.
 
 #include "Optimizer.h"
 
@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// 1 - beta^count, to all digits also where beta is close to 1.
+/// 1 - beta^count, accurate even if beta is close to 1.
 static Value getCorrection(Formulas &emit, double beta, Value count) {
   if (beta == 0)
     return emit.constant(1, count);
@@ -34,8 +34,8 @@ public:
     return {{"exp_avg", dims}, {"exp_avg_sq", dims}};
   }
 
-  /// The step's size, the root that the second moment's is divided by, and what
-  /// is kept of weights.
+  /// The step size, the number by which the root of the second moment is
+  /// divided, and the factor by which weights decay.
   SmallVector<Value> getCorrections(Formulas &emit, Value rate,
                                     Value count) const override {
     return {emit.div(rate, getCorrection(emit, beta1, count)),

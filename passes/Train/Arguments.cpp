@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace tp;
 
-/// The parts of `text` between commas that stand in no parentheses.
+/// Splits `text` at the commas outside of parentheses.
 static SmallVector<StringRef> splitArguments(StringRef text) {
   SmallVector<StringRef> parts;
   while (!text.trim().empty()) {
@@ -109,7 +109,7 @@ std::optional<int64_t> Arguments::getSteps(StringRef key) {
   const std::string *text = find(key);
   if (!text)
     return std::nullopt;
-  // The counter of the steps is an i32.
+  // The step counter is an i32.
   int64_t count;
   if (!StringRef(*text).getAsInteger(10, count) && count >= 0 &&
       count <= std::numeric_limits<int32_t>::max())

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What is written as a name with arguments: adamw(lr=3e-4,betas=(0.9,0.95)).
+// Parses a name with arguments, such as adamw(lr=3e-4,betas=(0.9,0.95)).
 
 #ifndef TPOPT_PASSES_TRAIN_ARGUMENTS_H
 #define TPOPT_PASSES_TRAIN_ARGUMENTS_H
@@ -15,10 +15,10 @@
 
 namespace tp {
 
-/// The numbers that an argument may be.
+/// The range of numbers that an argument allows.
 struct NumberRange {
   double least;
-  double end; ///< The numbers are below, or up to it if it is `closed`.
+  double end; ///< Included only if the range is `closed`.
   bool closed = false;
   llvm::StringRef words; ///< "at least 0"
 
@@ -36,14 +36,15 @@ inline constexpr NumberRange kNotNegative{0, kInfinity, false, "at least 0"},
     kPositive{std::numeric_limits<double>::denorm_min(), kInfinity, false,
               "above 0"};
 
-/// Parses a finite number, all of `text`.
+/// Parses `text` as a finite number. None if it is anything else.
 std::optional<double> parseNumber(llvm::StringRef text);
 
-/// A name with arguments, which are asked for one by one. The first one that is
-/// wrong is an error; `finish` says whether there was any.
+/// A name with arguments, which are read one by one. The first wrong argument
+/// emits an error, and makes `finish` fail.
 class Arguments {
 public:
-  /// `what` is the option that has the text, for errors of the code `code`.
+  /// `what` is the option that contains the text. Errors name it and have the
+  /// code `code`.
   static mlir::FailureOr<Arguments> parse(llvm::StringRef text,
                                           llvm::StringRef what, ErrorCode code,
                                           mlir::Location loc);
@@ -60,9 +61,9 @@ public:
   bool getFlag(llvm::StringRef key);
   bool has(llvm::StringRef key) const;
 
-  /// An error about the arguments, of their code.
+  /// Emits an error about the arguments, with the code given to `parse`.
   mlir::InFlightDiagnostic complain();
-  /// Fails if an argument was wrong, or is there and was not asked for.
+  /// Fails if an argument was wrong, or if one was written but never read.
   mlir::LogicalResult finish();
 
 private:

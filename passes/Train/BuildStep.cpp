@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-build-step: a step of training from the program of a loss.
+// tp-build-step: builds a training step from a program that computes a loss.
 
 #include "Accumulation.h"
 #include "Step.h"
@@ -24,11 +24,12 @@ namespace tp {
 using namespace mlir;
 using namespace tp;
 
-/// The entry that stays as it was.
+/// The entry that contains the original program.
 static constexpr StringLiteral kEvaluate = "evaluate";
 
-/// Puts a copy of `function` beside it. Where the step takes a stack of inputs,
-/// the copy's are called otherwise, since what entries share by name is one.
+/// Adds a copy of `function` to the module. If the training step takes stacked
+/// inputs, the copy's inputs are renamed, since inputs with the same name are
+/// shared between entries.
 static LogicalResult keepForEvaluation(func::FuncOp function, bool isStacked) {
   auto module = function->getParentOfType<ModuleOp>();
   if (Operation *other = module.lookupSymbol(kEvaluate))
@@ -49,7 +50,7 @@ static LogicalResult keepForEvaluation(func::FuncOp function, bool isStacked) {
   return success();
 }
 
-/// Proves `gradients`, on a copy of the program that gives them.
+/// Verifies `gradients` on a copy of the program that computes them.
 static LogicalResult proveGradients(func::FuncOp function,
                                     const Selection &selection,
                                     ArrayRef<Value> gradients) {

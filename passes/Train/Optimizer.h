@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How a parameter follows from its gradient.
+// How a gradient updates its parameter.
 
 #ifndef TPOPT_PASSES_TRAIN_OPTIMIZER_H
 #define TPOPT_PASSES_TRAIN_OPTIMIZER_H
@@ -13,23 +13,23 @@
 
 namespace tp {
 
-/// A tensor that an optimizer keeps beside a parameter, zero at first.
+/// A tensor that an optimizer stores for a parameter. It is initially zero.
 struct StateTensor {
   llvm::StringRef name;
-  /// The dimensions of the parameter that it has.
+  /// The dimensions of the parameter that this tensor has.
   llvm::SmallVector<int64_t> dims;
 };
 
-/// What an optimizer updates by. All of it has the type that the states have.
+/// The operands of an update. All have the element type of the states.
 struct UpdateValues {
   mlir::Value parameter, gradient;
   mlir::Value rate;                        ///< The learning rate, a scalar.
-  llvm::ArrayRef<mlir::Value> corrections; ///< As `getCorrections` gives them.
-  bool decays;                             ///< Whether weights decay.
+  llvm::ArrayRef<mlir::Value> corrections; ///< From `getCorrections`.
+  bool decays;                             ///< Whether the parameter decays.
 };
 
-/// One optimizer with its numbers. Its formulas are those of the class of
-/// torch.optim that has its name, in the same order.
+/// An optimizer with its hyperparameters. Its formulas, and their order, are
+/// those of the class with the same name in torch.optim, if there is one.
 class Optimizer {
 public:
   virtual ~Optimizer() = default;
@@ -40,13 +40,13 @@ public:
 
   llvm::StringRef getName() const { return name; }
   double getRate() const { return rate; }
-  /// Whether weights decay where they may.
+  /// Whether parameters decay, unless the recipe excludes them.
   bool hasWeightDecay() const { return weightDecay != 0; }
 
-  /// What is kept of a parameter of that many dimensions.
+  /// The states of a parameter with `rank` dimensions.
   virtual llvm::SmallVector<StateTensor> getStates(int64_t rank) const = 0;
-  /// Scalars that all parameters of a step share. `count` is the number of the
-  /// step from 1 on, a scalar float.
+  /// Scalars that all parameters share in a step. `count` is the number of the
+  /// step, a scalar float that starts at 1.
   virtual llvm::SmallVector<mlir::Value>
   getCorrections(Formulas &, mlir::Value /*rate*/,
                  mlir::Value /*count*/) const {
@@ -58,18 +58,18 @@ public:
          llvm::MutableArrayRef<mlir::Value> states) const = 0;
 
 protected:
-  /// Reads the arguments that all have.
+  /// Reads the arguments that all optimizers have.
   void read(Arguments &arguments, double defaultRate, double defaultDecay) {
     rate = arguments.getNumber("lr", defaultRate, kNotNegative);
     weightDecay =
         arguments.getNumber("weight_decay", defaultDecay, kNotNegative);
   }
-  /// The gradient of the loss and of a penalty on large weights.
+  /// The gradient of the loss plus a penalty on large weights.
   mlir::Value getPenalized(Formulas &emit, const UpdateValues &values) const;
-  /// What a step leaves of a weight that decays apart from the gradient, a
-  /// scalar; null if none decays.
+  /// The scalar by which a step multiplies weights whose decay is separate from
+  /// the gradient; null if no weights decay.
   mlir::Value getKept(Formulas &emit, mlir::Value rate) const;
-  /// The parameter, decayed to `kept` of it.
+  /// The parameter, multiplied by `kept` if it decays.
   mlir::Value getDecayed(Formulas &emit, const UpdateValues &values,
                          mlir::Value kept) const;
 
@@ -78,7 +78,8 @@ private:
   double rate = 0, weightDecay = 0;
 };
 
-// The optimizers. Each reads its arguments, what else there is is an error.
+// The optimizers. Each reads the arguments that it knows; any others are
+// errors.
 std::unique_ptr<Optimizer> makeSgd(Arguments &arguments);
 std::unique_ptr<Optimizer> makeAdam(Arguments &arguments);
 std::unique_ptr<Optimizer> makeAdamW(Arguments &arguments);

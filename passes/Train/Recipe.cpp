@@ -23,7 +23,7 @@ static LogicalResult parsePatterns(StringRef text, StringRef option,
   return success();
 }
 
-/// The options that are numbers or one word.
+/// Parses the options that are a number or a single word.
 static LogicalResult parseNumbers(Recipe &recipe, const RecipeText &text,
                                   Location loc) {
   if (!text.clip.empty()) {

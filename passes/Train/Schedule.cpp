@@ -75,7 +75,8 @@ Value Schedule::getFactor(Formulas &emit, Value step) const {
   }
   if (warmup == 0)
     return factor;
-  // It is 1 behind the warmup, and what follows is 1 before its end.
+  // The rise is 1 after the warmup, and `factor` is 1 before the end of the
+  // warmup.
   Value rise = emit.div(step, emit.constant(warmup, step));
   return emit.mul(factor, emit.min(rise, 1));
 }

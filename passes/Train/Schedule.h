@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How the learning rate goes from step to step.
+// How the learning rate changes from step to step.
 
 #ifndef TPOPT_PASSES_TRAIN_SCHEDULE_H
 #define TPOPT_PASSES_TRAIN_SCHEDULE_H
@@ -12,21 +12,22 @@
 
 namespace tp {
 
-/// A factor of the learning rate: it rises linearly from 0 over `warmup` steps,
-/// and then goes its way, to `min` of it after `steps` steps in all, where it
-/// stays. The same as the schedules of the transformers library while these
-/// steps last.
+/// A factor of the learning rate. It rises linearly from 0 to 1 over `warmup`
+/// steps, then follows `shape` to `min`, which it reaches after `steps` steps
+/// in total, and stays there. Until then it equals the schedules of the
+/// transformers library.
 class Schedule {
 public:
   /// Reads "cosine(warmup=100,steps=1000,min=0.1)"; failure after an error.
   static mlir::FailureOr<Schedule> parse(llvm::StringRef text,
                                          mlir::Location loc);
 
-  /// The factor for a step, a scalar float that counts from 0.
+  /// The factor for a step. `step` is a scalar float that counts from 0.
   mlir::Value getFactor(Formulas &emit, mlir::Value step) const;
 
 private:
-  /// What is left after the share `progress` of the steps behind the warmup.
+  /// Maps `progress`, the fraction of the steps after the warmup that are done,
+  /// to a factor that falls from 1 to 0.
   using Shape = mlir::Value (*)(Formulas &emit, mlir::Value progress);
   struct Kind {
     llvm::StringLiteral name;

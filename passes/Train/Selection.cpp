@@ -51,7 +51,8 @@ static StringRef getName(func::FuncOp function, unsigned argument) {
   return getInputName(function, argument).getValue();
 }
 
-/// Whether an argument is of a type that can be trained, and is not yet.
+/// Checks that an argument has a type that can be trained, and that the program
+/// does not update it already.
 static LogicalResult checkTrained(func::FuncOp function, unsigned argument) {
   auto error = [&] {
     return function.emitError() << prefix(ErrorCode::NotTrainable)
@@ -61,7 +62,7 @@ static LogicalResult checkTrained(func::FuncOp function, unsigned argument) {
       dyn_cast<RankedTensorType>(function.getArgument(argument).getType());
   Type element = type ? type.getElementType() : Type();
   if (element && element.isF16())
-    return success(); // An error of its own.
+    return success(); // refuseHalves reports it
   if (!element || !(element.isF64() || element.isF32() || element.isBF16()))
     return error()
            << " is of type " << function.getArgument(argument).getType()
@@ -106,7 +107,7 @@ LogicalResult Selection::findTrained(func::FuncOp function,
 // Types
 //===----------------------------------------------------------------------===//
 
-/// Gradients of f16 vanish without a scale of the loss, which we do not have.
+/// Gradients in f16 underflow without loss scaling, which we do not support.
 static LogicalResult refuseHalves(func::FuncOp function) {
   auto isHalf = [](Type type) { return getElementTypeOrSelf(type).isF16(); };
   auto refuse = [](Location loc) -> LogicalResult {

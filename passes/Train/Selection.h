@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which arguments and results of an entry a recipe speaks of.
+// The arguments and results of an entry that a recipe names.
 
 #ifndef TPOPT_PASSES_TRAIN_SELECTION_H
 #define TPOPT_PASSES_TRAIN_SELECTION_H
@@ -13,7 +13,8 @@
 namespace tp {
 
 struct Selection {
-  /// Failure after an error, also if something cannot be trained.
+  /// Fails after an error, for example if a selected argument cannot be
+  /// trained.
   static mlir::FailureOr<Selection> find(mlir::func::FuncOp function,
                                          const Recipe &recipe);
 

@@ -27,7 +27,8 @@ public:
                MutableArrayRef<Value> states) const override {
     Value direction = getPenalized(emit, values);
     if (momentum != 0) {
-      // In the first step it is the gradient, since it was zero.
+      // In the first step, the momentum is the gradient, since the state was
+      // zero.
       states[0] = emit.add(emit.scale(states[0], momentum), direction);
       direction = nesterov
                       ? emit.add(direction, emit.scale(states[0], momentum))

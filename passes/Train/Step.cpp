@@ -16,7 +16,7 @@ using namespace tp;
 
 /// The name of the counter of steps.
 static constexpr StringLiteral kCounter = "train.step";
-/// The state that is a parameter in f32.
+/// The state that holds a copy of the parameter in f32.
 static constexpr StringLiteral kMaster = "master";
 
 namespace {
@@ -36,7 +36,7 @@ public:
   LogicalResult build(ArrayRef<Value> ofLoss);
 
 private:
-  /// Short forms for what a report and a trace call `name`.
+  /// Emits ops that reports and traces call `name`.
   Formulas at(const Twine &name) {
     return Formulas(builder, NameLoc::get(builder.getStringAttr(name)));
   }
@@ -47,7 +47,7 @@ private:
     return (recipe.optimizer->getName() + "." + state + "/" + getName(argument))
         .str();
   }
-  /// Whether the optimizer keeps an argument in more digits than it has.
+  /// Whether the optimizer keeps a more precise copy of an argument.
   bool hasMaster(unsigned argument) {
     Value parameter = function.getArgument(argument);
     return recipe.master &&
@@ -58,11 +58,12 @@ private:
   }
 
   LogicalResult checkNames();
-  /// In the type that states have.
+  /// Converts gradients to the type of the states.
   SmallVector<Value> widen(ArrayRef<Value> gradients);
-  /// Says of what gives a gradient whose it is.
+  /// Marks the op that computes a gradient with the parameter's name.
   void mark(Value gradient, StringRef parameter);
-  /// Adds an argument, of the role of states, zero before the first step.
+  /// Adds an argument with the role of a state. It is zero before the first
+  /// step.
   BlockArgument addState(const Twine &name, RankedTensorType type,
                          spmd::ShardingAttr sharding);
   /// Scales all gradients so that their norm is at most `most`.
@@ -79,7 +80,7 @@ private:
   OpBuilder builder;
   BlockArgument counter;
   llvm::MapVector<Type, StepScalars> scalars;
-  /// Arguments and what they become.
+  /// Arguments and their new values.
   SmallVector<std::pair<BlockArgument, Value>> parameters, states;
 };
 } // namespace
@@ -144,7 +145,7 @@ SmallVector<Value> StepBuilder::widen(ArrayRef<Value> gradients) {
 }
 
 void StepBuilder::mark(Value gradient, StringRef parameter) {
-  // An argument that is a gradient as it stands is nobody's to cut.
+  // If the gradient is an argument, there is no op to mark.
   auto result = dyn_cast<OpResult>(gradient);
   if (!result)
     return;
@@ -167,7 +168,7 @@ void StepBuilder::clip(MutableArrayRef<Value> gradients, double most) {
     Value own = emit.convert(emit.sumOfSquares(gradient), element);
     total = total ? emit.add(total, own) : own;
   }
-  // As torch.nn.utils.clip_grad_norm_ has it.
+  // The same as in torch.nn.utils.clip_grad_norm_.
   constexpr double kLeastNorm = 1e-6;
   Value norm = emit.add(emit.unary<SqrtOp>(total), kLeastNorm);
   Value factor = emit.min(emit.div(emit.constant(most, norm), norm), 1);
@@ -205,7 +206,8 @@ void StepBuilder::update(unsigned argument, Value gradient) {
   if (hasMaster(argument)) {
     master = addState(getStateName(kMaster, argument), type.clone(element),
                       sharding);
-    // It is zero before the first step, where the parameter is all there is.
+    // The copy is zero before the first step, which therefore uses the
+    // parameter.
     Value isFirst =
         emit.compare(ComparePredicate::EQ, counter, emit.constant(0, counter));
     old = emit.select(emit.splat(isFirst, type.getShape()), old, master);
@@ -232,7 +234,7 @@ void StepBuilder::update(unsigned argument, Value gradient) {
     states.emplace_back(state, value);
 }
 
-/// The new results stand in front, then the loss, and then the others.
+/// The new parameters and states come first, then the loss, then the others.
 void StepBuilder::finish() {
   SmallVector<Value> values;
   SmallVector<Attribute> attributes;
@@ -271,7 +273,8 @@ void StepBuilder::finish() {
                         builder.getI64IntegerAttr(result));
 }
 
-/// Not every optimizer counts steps, and not every gradient is asked for.
+/// Erases unused ops: not every optimizer counts steps, and not every gradient
+/// is needed.
 void StepBuilder::eraseUnused() {
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(function.front())))

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What comes behind the gradients in a step of training.
+// The part of a training step that follows the gradients.
 
 #ifndef TPOPT_PASSES_TRAIN_STEP_H
 #define TPOPT_PASSES_TRAIN_STEP_H
@@ -10,15 +10,15 @@
 
 namespace tp {
 
-/// Builds the gradients of the loss that `function` computes, by what is
-/// trained.
+/// Builds the gradients of the loss that `function` computes, with respect to
+/// the trained arguments.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 buildGradients(mlir::func::FuncOp function, const Selection &selection);
 
-/// Makes `function`, which computes a loss and its gradients by what is
-/// trained, a step of training by `recipe`: it takes the optimizer's state
-/// besides, and gives new parameters and the new state in front of what it
-/// gave. Failure after an error.
+/// Turns `function`, which computes a loss and its gradients with respect to
+/// the trained arguments, into a training step that follows `recipe`. The step
+/// takes the optimizer's states as additional arguments, and returns the new
+/// parameters and states before its other results. Fails after an error.
 mlir::LogicalResult buildStep(mlir::func::FuncOp function, const Recipe &recipe,
                               const Selection &selection,
                               llvm::ArrayRef<mlir::Value> gradients);

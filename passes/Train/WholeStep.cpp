@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace tp;
 
 namespace {
-/// Puts the program of a micro-batch into a loop over all of them, which gives
-/// the weighted mean of their losses.
+/// Moves the program of a micro-batch into a loop over all micro-batches, which
+/// computes the weighted mean of their losses.
 class WholeLoss {
 public:
   WholeLoss(func::FuncOp function, const Selection &selection, int64_t count)
@@ -32,15 +32,15 @@ private:
     return type.clone(shape);
   }
   Value zeros(RankedTensorType type) { return emit.constant(0, type); }
-  /// A number that is not differentiated.
+  /// `value`, excluded from differentiation.
   Value fix(Value value) {
     return StopGradientOp::create(builder, value.getLoc(), value.getType(),
                                   value);
   }
-  /// What the micro-batch counts, in the type of the loss.
+  /// The weight of the micro-batch, in the type of the loss.
   Value getWeight(ValueRange results);
-  /// What each argument of the function is in a turn of the loop. `states` are
-  /// what was passed on, by argument.
+  /// Maps each argument of the function to its value in iteration `turn` of the
+  /// loop. `states` are the values from the previous iteration, by argument.
   void mapArguments(Value turn, const DenseMap<unsigned, Value> &states,
                     IRMapping &inside);
   /// Writes `own` as the part of `all` that belongs to iteration `turn`.
@@ -108,7 +108,7 @@ void WholeLoss::run() {
     if (getRole(function, argument.getArgNumber()) == Role::Input)
       argument.setType(stack(typeOf(argument)));
 
-  // Which argument a result is the next value of.
+  // For each result that is the next value of an argument: that argument.
   DenseMap<unsigned, unsigned> donors;
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr))

@@ -12,9 +12,9 @@ namespace tp {
 
 /// Turns `function`, which computes the loss of one micro-batch, into a step
 /// over all micro-batches of `recipe`. It differentiates their total loss once,
-/// where `accumulate` adds up a gradient per micro-batch. Arguments and results
-/// are the same, and no code is shared, so that one step proves the other.
-/// Fails after an error.
+/// where `accumulate` adds up a gradient per micro-batch. Both steps have the
+/// same arguments and results but share no code, so that one verifies the
+/// other. Fails after an error.
 mlir::LogicalResult buildWholeStep(mlir::func::FuncOp function,
                                    const Recipe &recipe,
                                    const Selection &selection);

@@ -103,9 +103,9 @@ static bool isNumber(const DenseTensor &tensor) {
                       [&](int64_t i) { return std::isfinite(tensor[i].real); });
 }
 
-/// Finds the first element that differs by more than the order of additions
-/// explains. Both programs compute every loss in the same way, so nothing else
-/// may differ.
+/// Finds the first element that differs by more than a different order of
+/// additions explains. Both programs compute every loss in the same way, so
+/// only that order may differ.
 static std::optional<int64_t> findDifference(const DenseTensor &made,
                                              const DenseTensor &wanted) {
   double largest = 0;
@@ -164,8 +164,8 @@ LogicalResult TwiceComputed::verify() {
       {Signs::PerArgument, Magnitudes::Moderate, /*ofStates=*/0x1p-8},
       {Signs::Any, Magnitudes::Large, /*ofStates=*/0x1p-4},
       {Signs::Any, Magnitudes::Tiny, /*ofStates=*/0x1p-12}};
-  // If no label of a micro-batch counts, its mean is NaN, and large numbers
-  // overflow. So more data sets are tried.
+  // A data set may decide nothing: if no label of a micro-batch counts, its
+  // mean is NaN, and large numbers overflow. So more data sets are tried.
   constexpr unsigned kNumKinds = std::size(kinds), kNumTries = 3 * kNumKinds,
                      kEnough = 3;
   unsigned known = 0;

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Smaller sizes for the local form of products whose blocks travel
-/// (tp.gather_einsum, tp.einsum_scatter). The blocks keep their rows; all other
-/// dimensions shrink.
+/// \file Smaller sizes for the local form of products that send some blocks
+/// while they multiply others (tp.gather_einsum, tp.einsum_scatter). The blocks
+/// keep their rows; all other dimensions shrink.
 
 #ifndef TPOPT_PASSES_VERIFY_CHUNKSHRINKER_H
 #define TPOPT_PASSES_VERIFY_CHUNKSHRINKER_H

@@ -43,8 +43,8 @@ int64_t limitIterations(const interp::Interpreter &ofWhole);
 /// of them cannot run.
 using Verdict = mlir::FailureOr<std::optional<Difference>>;
 
-/// Compares in the numbers of `evaluator`, in which equal results are equal bit
-/// by bit.
+/// Compares in the arithmetic of `evaluator`, in which equal results must be
+/// bitwise equal.
 Verdict compareExactly(interp::DenseEvaluator &evaluator,
                        const ProgramPair &programs, const DataSet &data);
 
@@ -52,9 +52,10 @@ Verdict compareExactly(interp::DenseEvaluator &evaluator,
 void explain(interp::DenseEvaluator &evaluator, const ProgramPair &programs,
              const DataSet &data, unsigned index, double tolerance);
 
-/// Compares in floating point. Two results are equal if errors in both programs
-/// move them by at least their difference. With wide magnitudes the whole
-/// program may leave the range of doubles, in which case nothing is decided.
+/// Compares in floating point. Two results count as equal if small random
+/// errors in the programs move them about as far as they differ. With wide
+/// magnitudes, the whole program may leave the range of doubles; then the
+/// comparison decides nothing.
 class FloatComparison {
 public:
   /// `unit` is the relative error that each result of an op may have.

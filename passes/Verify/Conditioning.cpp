@@ -32,8 +32,8 @@ bool Conditioning::addRun() {
   ScopedDiagnosticHandler silence(program.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
   NoisyEvaluator noisy(key, unit, rounding);
-  // Rounded sums lose terms that cancel inside them; noise on their results
-  // does not show that.
+  // Rounded sums may lose terms that cancel within the sum. Noise on the
+  // results of sums does not reveal that.
   RandomRoundingEvaluator random(key);
   DenseEvaluator &evaluator =
       rounds && key % 2 ? static_cast<DenseEvaluator &>(random) : noisy;

@@ -1,14 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// How far apart results may be that are equal except for rounding.
+// How far results may differ if they are equal except for rounding.
 //
 // Two correct programs may add in different orders. Then they differ in the
 // last digits of the terms, which may be all digits of a result if large terms
 // cancel. So a program is run again with every result of an op off by a random
-// relative error of 10^-9 or so. The distance that this moves a result is an
-// upper bound on what another order may move it by, since doubles are off by
-// only 10^-16:
+// relative error of 10^-9 or so. The distance by which this moves a result is
+// an upper bound on the effect of a different order, since the error of doubles
+// is only 10^-16:
 //
 //     1 + 2 + .. + 100            moves by 10^-9 of itself
 //     (10^12 + x) - 10^12         moves by 10^3: nothing can be said of it
@@ -26,8 +26,9 @@ namespace tp {
 class Conditioning {
 public:
   /// Each op's relative error is up to `unit`, in addition to `rounding`. If
-  /// `rounding` rounds, every other run rounds at random, and rounds sums as
-  /// another order of adding might. The arguments must outlive this object.
+  /// `rounding` rounds, every second run rounds at random, and rounds sums in a
+  /// way that a different order of additions might. The arguments must outlive
+  /// this object.
   Conditioning(const interp::Program &program,
                llvm::ArrayRef<TensorValue> arguments,
                const interp::InterpreterOptions &options, double unit,

@@ -132,7 +132,7 @@ ProgramDigest::Alone::move(ArrayRef<Known> operands) const {
         moved->strides[dim] *= step;
     }
   }
-  // A stride over a single element changes nothing.
+  // The stride of a dimension with a single element has no effect.
   for (auto [stride, size] :
        llvm::zip(moved->strides, cast<RankedTensorType>(results[0]).getShape()))
     if (size == 1)

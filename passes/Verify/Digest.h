@@ -11,18 +11,20 @@
 //   constraints) has the digest of its operand,
 // * an op that decomposes has the digest of its decomposition,
 // * a reshape has the digest of its operand, combined with its own type,
-// * letters of an einsum that always follow one another count as one: split or
-//   merged, the value has the same elements,
-// * slices of slices are one slice, and pads of pads with one value are one
-// pad.
+// * letters of an einsum that always follow each other count as one, since
+//   splitting or merging them does not change the value's elements,
+// * a slice of a slice counts as one slice, and so does a pad of a pad with the
+//   same fill.
+//
+// The programs
 //
 //     %0 = softmax %x                    %0 = reduce max %x
 //     return %0                          %1 = spmd.all_reduce %0
 //                                        %2 = sub %x, broadcast %1 ..
 //
-// have equal results, by structure: no arithmetic is needed. Two different
-// programs of n values have equal digests with a probability of about n^2 /
-// 2^65.
+// have equal digests, so their results are equal; no arithmetic is needed. Two
+// different programs of n values have equal digests with a probability of about
+// n^2 / 2^65.
 
 #ifndef TPOPT_PASSES_VERIFY_DIGEST_H
 #define TPOPT_PASSES_VERIFY_DIGEST_H
@@ -67,14 +69,14 @@ public:
   llvm::ArrayRef<uint64_t> getResults() const { return results; }
 
 private:
-  /// The value that a slice or a pad moves, and where to: `fill` is 0 for a
-  /// slice.
+  /// Identifies a slice or a pad of the value `root`. `fill` is the digest of
+  /// the padding, 0 for a slice.
   struct Moved {
     uint64_t root, fill;
     llvm::SmallVector<int64_t, 4> starts, strides;
   };
-  /// Identifies a value: it has the elements of a value of type `made` with
-  /// this digest, in row-major order, as a value of `type`.
+  /// Identifies a value of type `type`. It has the same elements, in row-major
+  /// order, as the value of type `made` that `digest` identifies.
   struct Known {
     uint64_t digest = 0;
     mlir::Type made, type;

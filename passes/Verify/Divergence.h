@@ -49,9 +49,9 @@ private:
   llvm::MapVector<mlir::Operation *, std::vector<interp::DeviceValues>> runs;
 };
 
-/// Runs both programs again and points, in a remark, at the first named op of
-/// the local program that computes something else than its counterpart in the
-/// whole program. Says so if there is no such op.
+/// Runs both programs again. Emits a remark at the first named op of the local
+/// program that computes a different value than its counterpart in the whole
+/// program, or a remark that there is no such op.
 void explainDifference(interp::DenseEvaluator &evaluator,
                        interp::InterpreterOptions options,
                        const interp::Program &local,

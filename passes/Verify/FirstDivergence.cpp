@@ -62,7 +62,7 @@ private:
 /// How a value on devices relates to the whole program.
 struct Standing {
   enum Kind { Strange, Moved, Known } kind = Strange;
-  AxisList partial = {}; ///< Axes along which it has yet to be combined.
+  AxisList partial = {}; ///< Axes along which it must still be combined.
 };
 
 } // namespace
@@ -139,7 +139,8 @@ private:
   /// The results of the local program's ops, for each execution.
   llvm::DenseMap<Value, std::vector<DeviceValues>> runs;
   llvm::DenseMap<Value, Standing> standings;
-  /// Operations on the way to the wrong result whose own results are not known.
+  /// Operations that lead to the wrong result and whose own results are not
+  /// known.
   llvm::SmallPtrSet<Operation *, 32> suspects;
 };
 } // namespace
@@ -329,7 +330,7 @@ bool PartingFinder::run(unsigned index) {
     report(first);
     return true;
   }
-  // All values are known, but the result is not laid out where it belongs.
+  // All values are known, but the result has the wrong layout.
   if (auto manual = wrong.getDefiningOp<ManualOp>()) {
     report(manual.getBody().front().getTerminator());
     return true;

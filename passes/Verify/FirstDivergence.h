@@ -16,9 +16,9 @@
 /// * *strange* otherwise.
 ///
 /// A wrong result is traced back through all values that are not known. Correct
-/// detours, such as a temporary layout, end at the next known value; where the
-/// programs diverge, an operation makes a strange value from values that are
-/// not strange. In
+/// deviations, such as a temporary layout, end at the next known value. Where
+/// the programs diverge, an operation computes a strange value from values that
+/// are not strange. In
 ///
 ///     %1 = dot(%x, %w)       // known, once summed along "y"
 ///     %2 = all_reduce(%1)    // along "x": strange

@@ -153,7 +153,8 @@ LogicalResult GradientVerifier::run() {
     FailureOr<Change> change = getChange(*program, data, gradients);
     if (failed(change))
       return failure();
-    // For instance, the root of a negative number: such data proves nothing.
+    // A change is unknown if it depends on, for example, the root of a negative
+    // number. Such data proves nothing.
     if (!change->isKnown())
       continue;
     isKnown = true;

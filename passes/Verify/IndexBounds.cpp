@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// No index is computed by a deeper chain of ops, and a chain of this depth is
-/// searched quickly.
+/// Indices are not computed by deeper chains of ops, and a search to this depth
+/// is fast.
 static constexpr unsigned kMaxDepth = 16;
 
 static IndexBounds getBounds(Value value, unsigned depth);
@@ -35,8 +35,8 @@ static IndexBounds getConstantBounds(ConstantOp op) {
   return bounds;
 }
 
-/// The bounds of an op's result. For unsigned and narrow integers nothing is
-/// known, since an extent may not fit.
+/// The bounds of an op's result. Unsigned and narrow integers have no known
+/// bounds, since an extent may not fit their type.
 static IndexBounds getResultBounds(Operation *op, unsigned depth) {
   auto of = [&](Value value) { return getBounds(value, depth + 1); };
   auto sizeOf = [](Value value, int64_t dim) {

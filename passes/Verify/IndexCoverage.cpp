@@ -37,8 +37,8 @@ IndexCoverage::IndexCoverage(func::FuncOp function) {
   });
 }
 
-/// Adds an index to cover. A value that decides a branch but is not drawn is
-/// never out of range.
+/// Adds an index to cover. A branch index that is computed, not drawn, need not
+/// reach the out-of-range case.
 void IndexCoverage::addIndex(OpOperand &use, bool isDrawn) {
   AddressedDim dim = *getAddressedDim(use);
   if (dim.extent < 1 || dim.last < 1)

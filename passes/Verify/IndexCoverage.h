@@ -6,8 +6,8 @@
 //
 // A test in which a scatter never hits cannot tell whether the scatter is
 // there, and one in which it never misses cannot tell whether it checks bounds.
-// Indices that are computed from several arguments are hard to draw, so for
-// each op the positions that its indices reached are recorded:
+// It is hard to draw arguments for which computed indices cover all cases. So
+// for each op, the cases that its indices have reached are recorded:
 //
 //     tp.scatter  index   inside, outside
 //     tp.case     branch  0, 1, .. , none of them
@@ -26,8 +26,8 @@ namespace tp {
 
 class IndexCoverage {
 public:
-  /// Covers the whole program. Cases that no data can reach are not waited for,
-  /// such as a clamped index that is out of range.
+  /// Covers the whole program. Cases that no data can reach, such as an
+  /// out-of-range value of a clamped index, are not required.
   explicit IndexCoverage(mlir::func::FuncOp function);
 
   /// The interpreter must call this before each op.
@@ -36,9 +36,10 @@ public:
   /// Returns true if a case was reached for the first time since the last call.
   bool takeNews() { return std::exchange(hasNews, false); }
   bool isComplete() const;
-  /// Returns true if no op addresses, branches or loops by a value.
+  /// Returns true if no op uses a value as an index, a branch number or a loop
+  /// condition.
   bool isEmpty() const { return targets.empty(); }
-  /// Warns of the cases that `numSets` data sets have not reached.
+  /// Warns about the cases that `numSets` data sets have not reached.
   void warn(unsigned numSets) const;
 
 private:

@@ -55,7 +55,7 @@ std::optional<AddressedDim> tp::getAddressedDim(OpOperand &use) {
       .Default(Dim());
 }
 
-/// Adds the values that the elements of the used value are copied to.
+/// Adds every value that receives copies of this operand's elements.
 static void addAliases(OpOperand &use, SetVector<Value> &values) {
   Operation *op = use.getOwner();
   if (std::optional<spmd::Channel> channel = spmd::getChannel(use)) {

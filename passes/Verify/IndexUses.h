@@ -16,7 +16,7 @@ namespace tp {
 /// The dimension that an operand addresses.
 struct AddressedDim {
   int64_t extent; ///< The extent of the dimension.
-  int64_t last;   ///< The greatest valid index; for a part, of its start.
+  int64_t last;   ///< The greatest valid index, or start of a part.
 };
 
 /// None if the operand is not an index.

@@ -119,8 +119,8 @@ static void joinArguments(func::FuncOp whole, func::FuncOp local) {
   }
 }
 
-/// Returns the parts instead of the joined tensors. Donations are dropped,
-/// since the comparison does not look at them.
+/// Makes `whole` return the parts instead of the joined tensors. Drops
+/// donations, which the comparison ignores.
 static void sliceResults(func::FuncOp whole, func::FuncOp local) {
   Operation *back = whole.front().getTerminator();
   OpBuilder builder(back);

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-move-arguments: the same program on slightly different inputs.
+// tp-move-arguments: makes the program compute with slightly different
+// arguments.
 
 #include "dialects/TP/Interface.h"
 #include "lib/Support/Random.h"
@@ -61,7 +62,8 @@ private:
     return ConstantOp::create(builder, loc, type,
                               DenseElementsAttr::get(type, value));
   }
-  /// Computes whether each element goes up: one bit of a hash of its own bits.
+  /// Computes whether each element is increased: one bit of a hash of the
+  /// element's bits.
   Value chooseSign(Value x, RankedTensorType type);
 
   OpBuilder builder;

@@ -22,9 +22,9 @@ using namespace tp::interp;
 /// a segment is run.
 static constexpr double kMaxElements = 1 << 22;
 
-/// A wrong identity in padding shows only if all other numbers are on the far
-/// side of it: the maximum of many numbers of both signs is hardly ever below
-/// zero.
+/// A wrong identity in padding is detected only with suitable signs: zeros in
+/// padding change a maximum only if all numbers are negative, and a minimum
+/// only if all are positive.
 static ArrayRef<Signs> getSigns(const Segment &segment) {
   static constexpr Signs all[] = {Signs::Any, Signs::Negative, Signs::Positive};
   bool pads = llvm::any_of(segment.local, llvm::IsaPred<MaskOp, ShiftOp>);
@@ -36,9 +36,9 @@ static bool takesPart(const Segment &segment) {
 }
 
 /// How often a segment with this number of elements is run. Integers, unlike
-/// residues, may miss an error by chance, and so may cumulative maxima: those
-/// of one block hide what is wrong with another. A dynamic slice or update
-/// should have started at every position.
+/// residues, may miss an error by chance, and so may cumulative maxima: large
+/// values in one block hide errors in another. A dynamic slice or update should
+/// start at every position at least once.
 static unsigned getNumTrials(const Segment &segment, func::FuncOp function,
                              double elements) {
   if (takesPart(segment) && elements < 1 << 13)
@@ -89,8 +89,9 @@ TensorValue SegmentRunner::draw(RankedTensorType type) {
   return tensor;
 }
 
-/// Buffers that together represent `value`: copies where they should be copies,
-/// and partial values that are as random as their combination allows.
+/// Buffers that together represent `value`: copies on devices that should hold
+/// copies, and partial values that are random except that they combine to
+/// `value`.
 DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
                                        const Mesh &mesh, Padding padding) {
   Layout layout = getLayout(type, mesh);
@@ -229,8 +230,8 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
       {true, true, false, true, false},   {true, true, false, false, false},
       {false, true, false, false, false}, {}};
   for (const Sizes &sizes : attempts) {
-    // A form that differs on small sizes may be right on the true sizes, which
-    // decide.
+    // A form that differs on small sizes may be right on the true sizes, so the
+    // result on the true sizes counts.
     if (small && sizes.extents)
       continue;
     std::string reason;

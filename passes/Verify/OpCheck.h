@@ -4,12 +4,12 @@
 // Checks one op of the global program against the ops that compute it on a
 // device.
 //
-// Every value of a local program stands for a value of the global program: its
-// type says how the device's buffer relates to the whole tensor. If, for all
-// inputs related in this way, an op's local form makes outputs related in this
-// way, then by induction the local program computes what the global program
-// does. That is checked here for one op, by running both forms in a prime field
-// on random data: partial sums are split at random, and padding is garbage.
+// Every value of a local program represents a value of the global program: its
+// type says how the device's buffer relates to the whole tensor. If each op's
+// local form preserves this relation between its operands and its results, then
+// by induction the local program computes the same as the global program. This
+// is checked here for one op, by running both forms in a prime field on random
+// data: partial sums are split at random, and padding is garbage.
 //
 //     global:  %y = einsum "ik,kj->ij" %x, %w     4096x4096, 4096x512
 //     local:   %m = spmd.mask %x ..; %y = einsum %m, %w    on 64 devices
@@ -30,7 +30,7 @@ namespace tp {
 /// An op and its local form.
 struct Segment {
   mlir::Operation *whole;
-  /// In program order; they read one another and `operands`.
+  /// The local ops in program order. They read only each other and `operands`.
   llvm::SmallVector<mlir::Operation *> local;
   /// The local values of the whole op's operands, and of its results.
   llvm::SmallVector<mlir::Value> operands, results;

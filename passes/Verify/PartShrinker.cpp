@@ -40,7 +40,7 @@ bool PartShrinker::relate() {
   for (const auto &[dim, sizes] : dims) {
     const Rows &large = sizes.large, &small = sizes.small;
     if (large.devices == 1)
-      continue; // nothing is counted along it
+      continue; // the local form does not count along it
     if (!add(blocks, large.block(), small.block()) ||
         !add(lasts, large.whole - large.part, small.whole - small.part) ||
         !add(lasts, large.block() - large.window(),
@@ -72,7 +72,7 @@ std::optional<PartShrinker> PartShrinker::create(Operation *op,
     const AxisList &cutting = layout.dims[dim].axes;
     int64_t devices = 1;
     for (const AxisRef &axis : cutting) {
-      // If an axis is split, its size would be that of the part.
+      // If only a part of an axis is used, `size` would not be the axis's size.
       if (!axis.isFull(mesh))
         return std::nullopt;
       int64_t size = std::min<int64_t>(axis.size, cutting.size() > 1 ? 2 : 3);

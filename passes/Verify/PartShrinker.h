@@ -29,7 +29,7 @@ namespace tp {
 class PartShrinker final : public CountShrinker {
 public:
   /// For a dynamic slice or update whose first operand has the layout `layout`.
-  /// Returns nullopt if the op is another one, if the part is the whole
+  /// Returns nullopt if the op is of another kind, if the part is the whole
   /// dimension, if some devices have no elements, or if one index would be
   /// mapped to several.
   static std::optional<PartShrinker>
@@ -39,7 +39,7 @@ public:
   unsigned getReference() const override { return 0; }
   std::optional<int64_t> mapRows(int64_t rows, unsigned dim) const override;
   std::optional<int64_t> mapIndices(int64_t count) const override;
-  /// A number is mapped by how the users of its constant use it.
+  /// How a number is mapped depends on how the users of its constant use it.
   void mapNumbers(mlir::Operation *copy) const override;
 
 private:
@@ -58,7 +58,7 @@ private:
 
   int64_t mapNumber(int64_t number, mlir::Operation *constant) const;
 
-  unsigned part = 0; ///< The tensor that is the part.
+  unsigned part = 0; ///< The number of the tensor that is the part.
   std::map<unsigned, Dim> dims;
   Map blocks, lasts, parts, indices;
 };

@@ -17,7 +17,7 @@ using namespace tp::interp;
 /// A known value that differs between devices is kept once for every device, so
 /// meshes are limited to this size.
 static constexpr int64_t kMostDevicesWithPlaces = 4096;
-/// A table of what each device is to do has an entry for each device.
+/// Large enough for tables with one entry per device.
 static constexpr int64_t kMaxElements = kMostDevicesWithPlaces;
 
 /// Returns true if tensors of this type are worth evaluating.

@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Values that follow from the position of a device alone.
+/// \file Values that depend only on the position of a device.
 ///
 /// `spmd.axis_index` differs along its axes. A value computed from it may
 /// differ along fewer axes: JAX writes the position along "x" as the number of
-/// the device, divided and taken modulo. So such integers are computed once per
-/// device.
+/// the device, divided and taken modulo. So integers that depend only on the
+/// position are computed for every device.
 
 #ifndef TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
 #define TPOPT_PASSES_VERIFY_PERDEVICEVALUES_H
@@ -26,7 +26,7 @@ public:
   /// value is known.
   PerDeviceValues(mlir::func::FuncOp function, const Mesh &mesh);
 
-  /// Returns true if `value` follows from the device's position alone.
+  /// Returns true if `value` depends only on the device's position.
   bool isKnown(mlir::Value value) const { return known.count(value); }
   /// Returns true if `value` is known, and is the same on devices that differ
   /// only along `axes`.

@@ -3,7 +3,7 @@
 
 // Random data that reveals wrong programs.
 //
-// No data set reveals every error, so each is of another kind. Zeros in padding
+// No data set reveals every error, so there are several kinds. Zeros in padding
 // win a maximum only if all numbers are negative, and a minimum only if all are
 // positive. An exponential overflows only if numbers are far apart. Integers
 // add up exactly in every order. Large numbers saturate a softmax, so that
@@ -24,14 +24,15 @@ enum class Signs : uint8_t {
   Positive,
   Alternating, ///< Arguments alternate in sign: products are negative.
   PerArgument, ///< One of the first three for each argument.
-  /// One sign for each line of elements, whose indices agree in some
-  /// dimensions; most lines are large. In every second line one element is zero
-  /// or of the other sign: the same element in all arguments that are divided
-  /// into equal lines.
+  /// One sign for each line, a set of elements whose indices agree in some
+  /// dimensions. Most lines contain large numbers. In every second line, one
+  /// element is zero or has the opposite sign; it is the same element in all
+  /// arguments that are divided into equal lines.
   PerLine,
 };
 
-/// Magnitudes of floats, in evaluators whose numbers have magnitudes.
+/// Magnitudes of floats. Without effect in prime fields, where numbers have no
+/// magnitudes.
 enum class Magnitudes : uint8_t {
   Integers, ///< From -3 to 3.
   Small,    ///< 1/64 to 1/4: no activation saturates.
@@ -43,7 +44,7 @@ enum class Magnitudes : uint8_t {
 
 struct DataSet {
   uint64_t seed = 1;
-  unsigned number = 0; ///< With one seed, indices continue over numbers.
+  unsigned number = 0; ///< Indices continue from one number to the next.
   Signs signs = Signs::Any;
   Magnitudes magnitudes = Magnitudes::Integers;
   /// Each argument's indices address only a part of their dimension, so that
@@ -51,7 +52,7 @@ struct DataSet {
   bool narrows = false;
 };
 
-/// Returns data set `number` of a sequence whose first five are of all kinds.
+/// Returns data set `number` of a sequence. The first five cover all kinds.
 DataSet getDataSet(uint64_t seed, unsigned number);
 
 /// Draws the arguments of `function`. Indices count through a permutation of

@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Puts a transpose that moves nothing after an argument: the result of an op
-/// may have anything in its padding, while an argument of an entry has zeros.
+/// Inserts an identity transpose after an argument: the result of an op may
+/// have anything in its padding, while an argument of an entry has zeros.
 static Operation *hideArgument(BlockArgument argument) {
   OpBuilder builder(argument.getContext());
   builder.setInsertionPointToStart(argument.getOwner());

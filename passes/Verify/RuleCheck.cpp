@@ -58,16 +58,16 @@ private:
   ArrayRef<TensorSharding> shardings;
   bool isLocal;
   ShardingRule rule;
-  AxisList reduced; ///< Axes that split factors that are in no result.
+  AxisList reduced; ///< Axes that split factors absent from all results.
   std::optional<ReduceKind> kind;
 };
 
 } // namespace
 
-/// A factor is sharded in the same way wherever it is a dimension of its own,
-/// and not at all if the op needs it whole. Dimensions of several factors are
-/// left to tp-verify-partition, as are the factors of a local reshape, which
-/// are determined by sizes.
+/// A factor is sharded in the same way in all dimensions that consist of it
+/// alone, and not at all if the op needs it whole. Dimensions of several
+/// factors are left to tp-verify-partition, as are the factors of a local
+/// reshape, which are determined by sizes.
 LogicalResult RuleVerifier::verifyFactors() {
   if (isLocal && isa<ReshapeOp>(op))
     return success();
@@ -104,8 +104,8 @@ LogicalResult RuleVerifier::verifyFactors() {
   return success();
 }
 
-/// Results are partial over the axes that are reduced and over those that
-/// operands are partial over. The latter pass through linear ops only.
+/// Results are partial over the reduced axes and over the axes of partial
+/// operands. Only linear ops may have partial operands.
 LogicalResult RuleVerifier::verifyPartials() {
   auto linear = dyn_cast<LinearOpInterface>(op);
   AxisList inherited;

@@ -3,8 +3,9 @@
 
 // Checks that the shardings of an op's tensors obey its rule.
 //
-// This is written from the rule's meaning alone. Passes decide by projections
-// and strategies, and the code that decides must not be the code that checks.
+// The check follows only from the meaning of rules. It does not use the
+// projections and strategies by which passes choose shardings, since that code
+// must not check itself.
 
 #ifndef TPOPT_PASSES_VERIFY_RULECHECK_H
 #define TPOPT_PASSES_VERIFY_RULECHECK_H

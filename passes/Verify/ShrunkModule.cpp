@@ -105,16 +105,17 @@ private:
 
 } // namespace
 
-/// Returns true if `value` is of an integer type that holds small positions
-/// only.
+/// Returns true if `value` is of an integer type that can hold only small
+/// positions.
 static bool isNarrow(Value value) {
   return isIntegerTensor(value.getType()) && !isBoolTensor(value.getType()) &&
          getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth() < 32;
 }
 
-/// Returns true if the local form computes with integers that a true position
-/// may not fit into, while a small one would. Values of the op's own type are
-/// not positions, unless they are as short as an index.
+/// Returns true if the local form computes positions in an integer type that
+/// may overflow on the true sizes, but not on the small ones. Values of the
+/// op's element type are not positions, unless they have at most one dimension,
+/// as indices do.
 static bool countsNarrowly(const Segment &segment) {
   Type own = getElementTypeOrSelf(segment.whole->getResult(0).getType());
   for (Operation *inner : segment.local)
@@ -127,8 +128,8 @@ static bool countsNarrowly(const Segment &segment) {
   return false;
 }
 
-/// Creates the shrinker for a local form that counts; null if it counts
-/// nothing, or if its numbers cannot be made smaller.
+/// Creates the shrinker for a local form that contains counts; null if it
+/// contains none, or if they cannot be made smaller.
 static std::unique_ptr<CountShrinker>
 createShrinker(const Segment &segment, ArrayRef<TensorSharding> layouts,
                const Mesh &mesh) {
@@ -157,7 +158,7 @@ void ScratchBuilder::shrinkCounts() {
   for (unsigned t = 0; t < segment.operands.size() + segment.results.size();
        ++t) {
     layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
-    // If an axis is split, its size would be that of the part.
+    // If only a part of an axis is used, its size would be that of the part.
     for (const AxisRef &axis : layouts.back().getDimAxes())
       if (!axis.isFull(mesh))
         return;
@@ -194,8 +195,9 @@ std::optional<Shape> ScratchBuilder::inferCounted(RankedTensorType type) {
   return shape;
 }
 
-/// The op's own rule. For a collective, dimensions pass straight through; for
-/// any other op without a rule, they are independent of each other.
+/// The op's own rule. For a collective, each dimension of an operand
+/// corresponds to the same dimension of the result. For any other op without a
+/// rule, all dimensions are independent of each other.
 ShardingRule ScratchBuilder::getRule() {
   Operation *op = segment.whole;
   bool isCollective = isa<CollectiveOpInterface>(op);
@@ -241,8 +243,8 @@ bool ScratchBuilder::findOffsets() {
   return true;
 }
 
-/// Returns true if the local form computes with integers that true offsets may
-/// not fit into, while small ones would.
+/// Returns true if the local form computes offsets in an integer type that may
+/// overflow on the true sizes, but not on the small ones.
 bool ScratchBuilder::countsNarrowly() {
   return llvm::any_of(segment.local, [](Operation *op) {
     return llvm::any_of(op->getResults(), isNarrow);
@@ -286,7 +288,8 @@ bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
 }
 
 /// Returns true if the local form counts along `factor` of a result that is not
-/// sharded there: then it compares the count with one of another dimension.
+/// sharded there. It then compares positions along `factor` with positions
+/// along another dimension.
 bool ScratchBuilder::countsAlong(const ShardingRule &rule, unsigned factor) {
   unsigned operands = segment.whole->getNumOperands();
   return llvm::any_of(segment.local, [&](Operation *op) {
@@ -324,8 +327,9 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
     meshShrinker.use(sharding);
-    // Several factors of one dimension have related sizes. Exchanges are
-    // counted in elements and positions.
+    // Keep the axes of dimensions with several factors, whose sizes are
+    // related, and of exchanged dimensions, whose elements and positions the
+    // local form counts.
     for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
       ArrayRef<unsigned> factors = rule.getTensor(t)[dim];
       if (!isCounted(t, dim) &&
@@ -348,8 +352,9 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
 }
 
 void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
-  // Positions counted in blocks are compared with indices along another
-  // dimension, as queries with keys: that dimension stays the longer one.
+  // Positions that are computed from block numbers are compared with indices
+  // along another dimension, as queries with keys. That dimension must stay the
+  // longer one.
   bool countsBlocks = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
   int64_t longest = 0;
   SmallVector<int64_t> extents(rule.factors.size());
@@ -384,9 +389,9 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
         keep |= factors.size() > 1 || keepsOffsets;
       }
     }
-    // Sizes are two and three in turn, so that types do not fit if factors are
-    // confused. There are more indices than that, since each may be the one
-    // that shows an error.
+    // Sizes alternate between two and three, so that confused factors cause
+    // type errors. Dimensions of indices are longer, since any single index may
+    // be the one that shows an error.
     int64_t least = indexesAlong(rule, index) ? 8 : 2 + index % 2;
     if (countsBlocks && isLonger(index))
       least = longest + 2;
@@ -406,7 +411,7 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
         extent *= extents[factor];
-      // An exchanged factor has other sizes in other tensors.
+      // An exchanged factor has different sizes in different tensors.
       shape.push_back(isExchanged(rule, factors) ? size : extent);
     }
     localShapes[getLocalTensor(t)] = shape;
@@ -448,8 +453,8 @@ std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
 }
 
 /// The new whole shape of a helper value: that of an operand or result of the
-/// segment with the same layout. If an op exchanges, helpers are parts of its
-/// result along dimensions that keep their sizes.
+/// segment with the same layout. If an op exchanges data, helpers are parts of
+/// its result along dimensions that keep their sizes.
 std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
                                                 RankedTensorType type) {
   Shape old(Program::getWholeType(type).getShape());
@@ -496,7 +501,7 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
     whole.assign(result.getShape().begin(), result.getShape().end());
     small = Shape(shrink(result, small).getShape());
   }
-  // The total of a block has no dimension of rows.
+  // The total of a block lacks the dimension that is accumulated.
   if (auto op = dyn_cast<CumulativeOp>(segment.whole);
       op && type.getRank() + 1 == result.getRank()) {
     whole.erase(whole.begin() + op.getDim());
@@ -554,7 +559,7 @@ void ScratchBuilder::buildMesh() {
                  MeshAttr::get(context, names, extents, {}), ArrayAttr());
 }
 
-/// Enters a new function in which `values` are arguments of these types.
+/// Starts a new function whose arguments have these types and replace `values`.
 void ScratchBuilder::beginFunction(StringRef name, ValueRange values,
                                    ArrayRef<Type> types, IRMapping &mapping) {
   auto function = func::FuncOp::create(builder, segment.whole->getLoc(), name,

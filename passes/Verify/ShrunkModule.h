@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Builds a segment as a module of its own, with other sizes.
+// Builds a separate module from a segment, with smaller sizes.
 //
 //     spmd.mesh @mesh <["x"=3]>
 //     func.func @whole(%x: tensor<6x2xf32>) ..   the global op
@@ -26,7 +26,7 @@ struct Sizes {
   /// kept.
   bool offsets = false;
   /// Dimensions along which a splice exchanges data, or of which a dynamic
-  /// slice or update has a part, and the axes that split them.
+  /// slice or update accesses a part, and the axes that split these dimensions.
   bool parts = false;
 };
 
@@ -37,8 +37,8 @@ mlir::OwningOpRef<mlir::ModuleOp> buildShrunkModule(const Segment &segment,
                                                     Sizes sizes,
                                                     std::string &reason);
 
-/// Prints a segment that was built as a certified partition, the input of
-/// tp-verify-partition.
+/// Prints the module built from a segment as a certified partition, the input
+/// of tp-verify-partition.
 std::string printReproducer(mlir::ModuleOp scratch, const Segment &segment);
 
 /// The layout of a value of a local type on `mesh`.

@@ -180,8 +180,8 @@ bool Shrinker::raise(Operation *op,
   auto getClass = [&](Value value, int64_t dim) {
     return classes.getLeaderValue(first[value] + dim);
   };
-  // If all tensors have the same class at a dimension, as a slice has in the
-  // dimensions that it takes whole, that dimension is not the cause.
+  // A dimension in which all tensors have the same class is not the cause, for
+  // example a dimension that a slice takes whole.
   auto isWrong = [&](int64_t dim) {
     return llvm::any_of(tensors, [&](Value value) {
       return typeOf(value).getRank() != typeOf(tensors[0]).getRank() ||
@@ -247,7 +247,8 @@ void Shrinker::tie(Operation *op) {
       fix(constant.getResult());
     return;
   }
-  // Positions are computed: in a shorter dimension they would be different.
+  // Positions are computed at run time, and would be different in a shorter
+  // dimension.
   if (isa<DynamicSliceOp, DynamicUpdateSliceOp>(op)) {
     Value whole = op->getOperand(0);
     Value part = isa<DynamicSliceOp>(op) ? op->getResult(0) : op->getOperand(1);

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Builds a whole program on other sizes.
+// Builds a program with smaller sizes.
 //
 //     %x: tensor<4x256x576xf32>, %w: tensor<576x49152xf32>
 //     %y = tp.einsum "bsi,io->bso" %x, %w
@@ -17,16 +17,17 @@
 
 namespace tp {
 
-/// Returns a module with `function` alone, on sizes as small as its ops can
-/// have. Ops whose meaning depends on sizes, such as means, are decomposed
-/// first, so that their numbers stay. Sizes that an op's attributes fix, such
-/// as the bounds of a slice, stay, and so do sizes tied to them. Each of
-/// `pairs`, the numbers of an argument and a result, keeps one shape, and so do
-/// each two of `equalResults`. Directives are left out.
+/// Returns a module that contains only `function`, with sizes as small as its
+/// ops allow. Ops whose meaning depends on sizes, such as means, are decomposed
+/// first, so that their constants do not change. Sizes that an op's attributes
+/// fix, such as the bounds of a slice, do not change, nor do sizes tied to
+/// them. The argument and the result of each of `pairs` keep equal shapes, as
+/// do the two results of each of `equalResults`. Sharding directives are
+/// dropped.
 ///
-/// The small program need not compute what the large one does: a shorter slice
-/// takes other elements. A difference on it has to be confirmed on the large
-/// one.
+/// The small program may compute something other than the large one: for
+/// example, a shorter slice takes other elements. So an error found in the
+/// small program has to be confirmed on the large one.
 mlir::OwningOpRef<mlir::ModuleOp>
 shrinkProgram(mlir::func::FuncOp function,
               llvm::ArrayRef<std::pair<unsigned, unsigned>> pairs,

@@ -61,8 +61,8 @@ int64_t SpliceShrinker::mapDistance(int64_t distance) const {
       toRing(nearest->second + (wanted - nearest->first), small.devices);
   if (nearest->first == wanted)
     return found;
-  // No window asks for this distance, so no window of the small splice may
-  // either.
+  // No window uses this distance, so map it to one that no window of the small
+  // splice uses.
   auto isAsked = [&](int64_t d) {
     return llvm::any_of(distances,
                         [&](const auto &entry) { return entry.second == d; });
@@ -101,14 +101,14 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
     bool isScalar = type.getRank() == 0;
     large.lengths.push_back(isScalar ? 0 : type.getDimSize(dim));
     isCut.push_back(!isScalar && tp::getSize(layouts[i].dims[dim].axes) > 1);
-    // Rows that are not adjacent are not counted this way.
+    // The counts assume that the rows of a piece are adjacent.
     int64_t stride = op.getStride(i);
     if (std::abs(stride) != 1 || (stride < 0 && !isCut.back()))
       return false;
     sources.push_back(isScalar ? -1
                                : int(llvm::find(op.getInputs(), input) -
                                      op.getInputs().begin()));
-    // If blocks differ in size, every position has its own distances.
+    // If blocks differ in size, distances depend on the position of the device.
     if (isCut.back() &&
         (layouts[i].dims[dim].axes != layouts.back().dims[dim].axes ||
          BlockLayout{large.lengths.back(), large.devices}.block() !=
@@ -120,9 +120,9 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
   return findWindows(large);
 }
 
-/// The small number of rows between two ends of pieces. A tensor that all
-/// devices have whole does not lose blocks, since devices read different parts
-/// of it.
+/// The small number of rows between two ends of pieces. A tensor that every
+/// device has as a whole does not lose blocks, since devices read different
+/// parts of it.
 int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
                                       bool isCut) const {
   auto [blocks, rest] = divide(rows, large.block);
@@ -178,8 +178,8 @@ bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
   return isSplice;
 }
 
-/// Returns true if blocks of the small tensors are distributed like the large
-/// ones.
+/// Returns true if blocks of the small tensors are distributed like those of
+/// the large tensors.
 bool SpliceShrinker::liesAlike() const {
   for (auto [i, cut] : llvm::enumerate(isCut)) {
     if (!cut)
@@ -246,7 +246,8 @@ bool SpliceShrinker::relate() {
       values.insert(to);
     return values.size() == map.size();
   };
-  // There must be a small distance left for distances that no window asks for.
+  // There must be an unused small distance, to which distances that no window
+  // uses are mapped.
   return keepsApart(distances) && keepsApart(places) &&
          int64_t(distances.size()) < small.devices;
 }
@@ -317,8 +318,9 @@ void SpliceShrinker::mapNumbers(Operation *copy) const {
   if (!value)
     return;
   int64_t number = value.getSplatValue<APInt>().getSExtValue();
-  // The factor of a device's position is the number of rows of a block, and the
-  // last of the indices at which a block is read backwards is one of its rows.
+  // A constant that is multiplied by a device's position is the number of rows
+  // in a block. A constant with one dimension is the last of the indices at
+  // which a block is read backwards, which is one of its rows.
   bool isRows = constant.getType().getRank() == 1 ||
                 llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
   constant.setValueAttr(DenseElementsAttr::get(

@@ -4,10 +4,11 @@
 /// \file Shrinking a splice along a sharded dimension to fewer devices and
 /// shorter blocks.
 ///
-/// The local form of a splice counts: it names devices by their distance on the
-/// ring, and rows by their position in a block. Arbitrary other extents would
-/// change all these numbers. So rows are left out where nothing happens: whole
-/// blocks from the middle of a piece, and rows from the middle of every block.
+/// The local form of a splice contains counts: it refers to devices by their
+/// distance on the ring, and to rows by their position in a block. Arbitrary
+/// extents would change all these numbers. So rows are left out only away from
+/// the ends of pieces and blocks: whole blocks from the middle of a piece, and
+/// rows from the middle of every block.
 ///
 /// # A worked example
 ///
@@ -23,8 +24,8 @@
 /// 8) of a block of 8. Distances are those of the windows of the small pieces
 /// (see Halo.h), and a row at which the result changes from one piece to the
 /// next becomes the corresponding row of the small result. Numbers that no
-/// window asks for become numbers that no small window asks for, so that a
-/// wrong form stays wrong.
+/// window uses become numbers that no small window uses, so that a wrong form
+/// stays wrong.
 
 #ifndef TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
 #define TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
@@ -40,7 +41,7 @@ class SpliceShrinker final : public CountShrinker {
 public:
   /// `layouts` are those of the inputs and of the result. None if the splice
   /// sends nothing, if its blocks differ in size, if it skips rows by a stride,
-  /// or if no smaller numbers keep what has to be kept.
+  /// or if no smaller numbers satisfy these rules.
   static std::optional<SpliceShrinker>
   create(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts, const Mesh &mesh);
 

@@ -18,7 +18,7 @@ namespace tp {
 /// interpreter.
 TensorValue decodeTensor(mlir::RankedTensorType type, llvm::StringRef bytes);
 
-/// Writes tensors under their names, which must differ. Errors are emitted at
+/// Writes tensors under the given names, which must differ. Emits errors at
 /// `function`.
 mlir::LogicalResult writeTensorFile(mlir::func::FuncOp function,
                                     llvm::StringRef path,

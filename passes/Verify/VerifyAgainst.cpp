@@ -27,8 +27,8 @@ using namespace tp;
 using namespace tp::interp;
 
 /// For every argument of `local`, the matching argument of `whole`: the one
-/// with the same `tp.name`, or at the same position if either has no name
-/// there.
+/// with the same `tp.name`, or at the same position if one of the two has no
+/// name.
 static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
                                                        func::FuncOp whole) {
   auto error = [&](unsigned index) {
@@ -167,9 +167,10 @@ static OwningOpRef<ModuleOp> prepare(ModuleOp module) {
   return prepared;
 }
 
-/// Partitioning first raises a program. The result differs from the program as
-/// written in a prime field, and may differ in rounding. So if `local` differs
-/// from `whole` as written, it is also compared with `whole` as prepared.
+/// Partitioning first raises a program. In a prime field, the result differs
+/// from the program as written; in floating point, it may differ in rounding.
+/// So if `local` differs from `whole` as written, it is also compared with
+/// `whole` as prepared.
 LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
                                           func::FuncOp whole) {
   std::vector<Diagnostic> said;
@@ -226,8 +227,7 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
     return failure();
   IndexCoverage coverage(programs.whole.getFunction());
   // Small programs are run on more data sets, which hardly costs anything.
-  // Beyond that, data sets are tried for the positions that their indices
-  // reach.
+  // Further data sets are tried if their indices may reach new positions.
   constexpr unsigned kSmallSets = 128, kMoreSets = 24, kFieldSets = 2;
   // Integers, unlike floats, may miss an error by chance.
   bool hasIntegers =

@@ -97,9 +97,9 @@ private:
   func::FuncOp function;
   const Mesh &mesh;
   const PerDeviceValues places;
-  /// Values that differ between devices though no type says so, with the axes
-  /// along which they differ: those computed from the device's number, or from
-  /// its part in a manual region.
+  /// Values that differ between devices although their types do not say so,
+  /// with the axes along which they differ: values computed from the device's
+  /// number, or from its part in a manual region.
   llvm::DenseMap<Value, AxisSet> own;
   /// Equal ops are checked once. The two greatest numbers are reserved by the
   /// set.
@@ -124,8 +124,8 @@ AxisSet LocalVerifier::getOwn(Value value) const {
   return found == own.end() ? AxisSet(mesh.axes.size()) : found->second;
 }
 
-/// The axes along which a value that follows from the device's position
-/// differs.
+/// The axes along which `value`, which depends only on the device's position,
+/// differs between devices.
 AxisSet LocalVerifier::getOwnOfPlace(Value value) const {
   AxisSet axes(mesh.axes.size());
   for (unsigned axis = 0; axis < mesh.axes.size(); ++axis)
@@ -184,7 +184,8 @@ void LocalVerifier::findOwnValues() {
       }
       return;
     }
-    // Values that depend on a decision differ as the decision does.
+    // Values that depend on a decision differ along the same axes as the
+    // decision.
     if (auto flow = dyn_cast<RegionFlowOpInterface>(op))
       if (OpOperand *decision = flow.getDecision())
         for (Channel channel : getChannels(flow))
@@ -208,8 +209,8 @@ void LocalVerifier::findOwnValues() {
     });
 }
 
-/// Checks rules as in the global program. Values without a local type are the
-/// device's own and are skipped.
+/// Checks rules as in the global program. Values without a local type belong to
+/// one device only and are skipped.
 LogicalResult LocalVerifier::verifyRules(Operation *op) {
   if (!isa<ShardingRuleOpInterface>(op) || communicates(op))
     return success();

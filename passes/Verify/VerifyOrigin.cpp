@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-verify-origin: checks that a certificate is about the user's whole
+// tp-verify-origin: checks that a certificate belongs to the user's whole
 // program.
 
 #include "Digest.h"

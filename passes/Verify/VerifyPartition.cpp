@@ -58,7 +58,7 @@ private:
   uint64_t getKey(const Segment &segment);
   bool isZeroPadded(Value part);
 
-  /// The error of a certificate that does not fit the program.
+  /// Emits the error that the certificate does not match the program.
   InFlightDiagnostic emitMismatch(Operation *op) {
     return op->emitError() << prefix(ErrorCode::BadCertificate);
   }
@@ -76,8 +76,8 @@ private:
 
 } // namespace
 
-/// Makes `part` stand for `whole`, if its type says that it is a part of
-/// `whole`.
+/// Records that `part` represents `whole`. Fails if the type of `part` is not
+/// that of a part of `whole`.
 LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
   // Compute this once per type: there are fewer types than values.
   Type &type = wholeTypes[part.getType()];
@@ -91,8 +91,8 @@ LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
   return success();
 }
 
-/// Entry arguments arrive with zeros in their padding, except for buffers that
-/// have been used before.
+/// Entry arguments arrive with zeros in their padding, except for donated ones,
+/// whose buffers have been used before.
 bool FunctionVerifier::isZeroPadded(Value part) {
   auto argument = dyn_cast<BlockArgument>(part);
   return argument && argument.getOwner() == &local.getBody().front() &&
@@ -145,8 +145,8 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
   return success();
 }
 
-/// The numbers of the global op's results that the results of `part` are; null
-/// if it has none of them.
+/// For each result of `part`, the number of the global op's result that it
+/// represents; null if `part` has no such results.
 static DenseI64ArrayAttr getPlaces(Operation *part) {
   return part->getAttrOfType<DenseI64ArrayAttr>(kGlobalOpAttr);
 }
@@ -204,7 +204,7 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
   return success();
 }
 
-/// The values that stand for the global op's results: by default, the results
+/// The values that represent the global op's results: by default, the results
 /// of the last op.
 SmallVector<Value> FunctionVerifier::getResults(const Segment &segment,
                                                 unsigned count) {
@@ -221,7 +221,7 @@ SmallVector<Value> FunctionVerifier::getResults(const Segment &segment,
   return results;
 }
 
-/// Checks that the local ops read only each other and the values that stand for
+/// Checks that the local ops read only each other and the values that represent
 /// the operands.
 LogicalResult FunctionVerifier::verifyReads(const Segment &segment) {
   llvm::SmallPtrSet<Operation *, 8> inside(segment.local.begin(),
@@ -267,7 +267,8 @@ LogicalResult FunctionVerifier::writeReproducer(Operation *op,
   return success();
 }
 
-/// Makes an op of one part of a combined collective, next to it.
+/// Creates an op for one part of a combined collective, next to that
+/// collective.
 static CombinedOp takePart(CombinedOp op, unsigned part) {
   OpBuilder builder(op);
   return CombinedOp::create(builder, op.getLoc(),

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-keep-digest and tp-verify-structure: the partitioned global program
-// computes what the whole one did.
+// tp-keep-digest and tp-verify-structure: check that the partitioned global
+// program computes the same as the program before partitioning.
 
 #include "Digest.h"
 #include "Stopwatch.h"
@@ -27,7 +27,7 @@ struct KeepDigest : tp::impl::KeepDigestPassBase<KeepDigest> {
 
   void runOnOperation() override {
     Stopwatch stopwatch;
-    markAllAnalysesPreserved(); // only attributes change that no verifier reads
+    markAllAnalysesPreserved(); // no verifier reads the attributes that change
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal() || !function.getFunctionBody().hasOneBlock())
         continue;

@@ -110,7 +110,8 @@ bool WindowShrinker::Along::relate() {
         return false;
     return true;
   };
-  // There must be a small distance left for distances that no window asks for.
+  // There must be an unused small distance, to which distances that no window
+  // uses are mapped.
   return addAll(rows, was->rows, is->rows) &&
          addAll(places, was->places, is->places) &&
          addAll(distances, was->distances, is->distances) &&
@@ -219,7 +220,7 @@ int64_t WindowShrinker::Along::mapDistance(int64_t distance) const {
   int64_t found = toRing(mapNearest(distances, wanted), small.devices);
   if (distances.count(wanted))
     return found;
-  // No window asks for this distance, so no small window may either.
+  // No window uses this distance, so map it to one that no small window uses.
   auto isAsked = [&](int64_t other) {
     return llvm::any_of(
         distances, [&](const auto &entry) { return entry.second == other; });
@@ -229,8 +230,9 @@ int64_t WindowShrinker::Along::mapDistance(int64_t distance) const {
   return found;
 }
 
-/// The dimension whose axes give the device's position that `op`, or a value it
-/// is computed with, uses.
+/// The dimension whose axes determine the device position, or the shift, with
+/// which the value of `op` is combined, directly or through other scalars. Null
+/// if there is none.
 const WindowShrinker::Along *WindowShrinker::findCutBy(Operation *op) const {
   SmallVector<Operation *> worklist(op->getUsers());
   worklist.push_back(op);

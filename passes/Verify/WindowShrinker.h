@@ -4,8 +4,8 @@
 /// \file Shrinking windows to fewer devices and shorter blocks.
 ///
 /// Windows from the middle of every block are left out, as are whole blocks.
-/// The reach of windows at either end stays: the first element that they read,
-/// and the distance from the last one they read to the input's last.
+/// Both ends stay the same: the first element that windows read, and the
+/// distance from the last element that they read to the end of the input.
 ///
 ///     whole    131072 windows of 4 on 64 devices, blocks of 2048, low = 3
 ///     small         9 windows of 4 on  3 devices, blocks of    3, low = 3
@@ -13,9 +13,10 @@
 ///     rows [2045, 2048) of the preceding block    rows [0, 3)
 ///     a span of 2051 rows                         6 rows
 ///
-/// The numbers of both local forms are listed next to each other (see
-/// dialects/TP/Strips.h), and sizes are rejected if two pairs contradict each
-/// other. Any other number keeps its distance from the nearest listed one.
+/// Each number of the large local form is paired with one of the small local
+/// form (see dialects/TP/Strips.h). Sizes are rejected if two pairs contradict
+/// each other. Any other number keeps its distance from the nearest paired
+/// number.
 
 #ifndef TPOPT_PASSES_VERIFY_WINDOWSHRINKER_H
 #define TPOPT_PASSES_VERIFY_WINDOWSHRINKER_H
@@ -32,7 +33,7 @@ public:
   /// `from` is the layout of the input, `to` that of the result. None if a
   /// dimension is sharded in the result but whole in the input, if blocks of
   /// windows are not blocks of the input, if some devices have no elements, or
-  /// if no smaller numbers keep what has to be kept.
+  /// if no smaller numbers satisfy these rules.
   static std::optional<WindowShrinker> create(WindowOp op,
                                               const TensorSharding &from,
                                               const TensorSharding &to,

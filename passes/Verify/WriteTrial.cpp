@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-write-trial: write data to test the compiled program with.
+// tp-write-trial: write data for a test of the compiled program.
 
 #include "Conditioning.h"
 #include "RandomData.h"
@@ -45,12 +45,13 @@ private:
 };
 } // namespace
 
-/// The factor by which the allowed error exceeds what a few runs move a result
-/// by, as in `tp-run --check`.
+/// The allowed error of a result is this factor times the distance by which a
+/// few runs move the result, as in `tp-run --check`.
 static constexpr double kFactor = 8;
 
-/// An optimizer divides a gradient by its size. With numbers of all magnitudes
-/// the gradient may be rounding only, and then no result says anything.
+/// Avoids wide magnitudes for optimizers, which divide a gradient by its size.
+/// The gradient might consist of rounding errors only, and the results would be
+/// meaningless.
 static void choose(DataSet &data, func::FuncOp function) {
   auto isState = [&](unsigned i) {
     return getRole(function, i) == Role::OptimizerState;
@@ -72,7 +73,7 @@ static TensorValue getAllowed(const Conditioning &conditioning, unsigned index,
     double spread = kFactor * conditioning.getSpread(index, i, tensor[i]);
     if (format) {
       double x = tensor[i].real;
-      // Nothing can be said of a number that consists of rounding errors only,
+      // Nothing is known about a number that consists of rounding errors only,
       // or that is divided by such a number.
       if (spread >= std::abs(x))
         spread = std::numeric_limits<double>::infinity();
@@ -106,7 +107,8 @@ LogicalResult WriteTrial::write(ModuleOp module) {
   DataSet data = getDataSet(seed, number);
   choose(data, function);
   SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
-  // Make states as steps leave them, since roots of second moments are taken.
+  // Make states that a step could have left, since optimizers take roots of
+  // second moments.
   makeStates(function, arguments, /*scale=*/1);
   for (TensorValue &argument : arguments) // round to the stored type
     if (isa<FloatType>(argument->getType().getElementType()))

@@ -21,8 +21,8 @@
 
 using namespace tprt;
 
-/// Below this many bytes of operands, running a row program on more threads
-/// costs more than it saves.
+/// Below this many bytes of operands, the overhead of more threads is more than
+/// they save in a row program.
 static constexpr uint64_t kMinParallelBytes = 1 << 16;
 
 static int64_t now() {
@@ -40,9 +40,9 @@ public:
       : HostExecutor(artifact, std::move(memory)), kernels(kernels),
         world(world), team(threads), matmuls(artifact, team) {}
 
-  /// Makes the communicators, which every rank does in table order, and the
-  /// threads. A thread for collectives is needed only if collectives overlap
-  /// with other steps, or if a link is emulated.
+  /// Makes the communicators, in table order on every rank, and the threads. A
+  /// thread for collectives is needed only if collectives overlap with other
+  /// steps, or if a link is emulated.
   absl::Status start(const BackendOptions &options) {
     TPRT_RETURN_IF_ERROR(team.start());
     if (artifact.overlaps() || options.link.isEmulated()) {

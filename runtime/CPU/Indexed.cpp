@@ -59,7 +59,8 @@ template <ScatterKind kind, typename T>
 static void scatterTyped(const ScatterRow &row, const T *updates,
                          const int64_t *indices, T *destination,
                          const Team &team) {
-  // No two threads update the same element: each has its own slices or columns.
+  // No two threads update the same element: each thread has its own slices or
+  // columns.
   bool bySlice = row.batch * row.outer >= row.inner;
   int64_t slices = row.batch * row.outer;
   runParts(team, slices * row.count * row.inner, [&](int part, int parts) {

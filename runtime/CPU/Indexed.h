@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Steps whose elements go where their values say: scatters and sorts.
+/// \file Steps in which values determine where elements go: scatters and sorts.
 ///
 ///     add   [1 2]   at row 2   into   [0 0]   gives   [3 4]
 ///           [3 4]          0          [0 0]           [0 0]

@@ -20,8 +20,8 @@ void KernelLibrary::Close::operator()(void *handle) const { dlclose(handle); }
 
 /// Returns the folder of open descriptors, spelt differently each time. The
 /// loader identifies a library by its path. As descriptor numbers are reused,
-/// it would mistake the next library for the last one, so the bits of a counter
-/// go into the path.
+/// the loader would mistake the next library for the last one. So the path
+/// contains the bits of a counter.
 static std::string getNewFolder() {
   static std::atomic<uint64_t> counter{0};
   std::string path = "/proc/self/fd";

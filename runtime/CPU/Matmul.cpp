@@ -19,8 +19,8 @@ using dnnl::memory;
 
 namespace {
 
-/// An operand as oneDNN sees it, and its strides along the batch dimensions
-/// that our own loop goes through.
+/// An operand in oneDNN's terms, and its strides along the batch dimensions
+/// that our own loop iterates over.
 struct Operand {
   memory::desc plain;
   std::vector<int64_t> outerBytes;
@@ -34,7 +34,7 @@ struct Operand {
 };
 
 struct Plan {
-  std::vector<Batch> outer; ///< Batches that our own loop goes through.
+  std::vector<Batch> outer; ///< Batch dimensions of our own loop.
   Operand a, b, c;
   std::vector<Operand> postOps; ///< One per post-op; empty if no operand.
   memory::desc packedB;
@@ -166,9 +166,9 @@ private:
   size_t scratchpadSize = 0;
 };
 
-/// Returns how many columns to compute at a time. At the width of a vocabulary,
-/// oneDNN 2.6 loses half of its speed: its blocks of the weight leave the cache
-/// before all rows have used them.
+/// Returns how many columns to compute at a time. If B is as wide as a
+/// vocabulary, oneDNN 2.6 loses half of its speed: its blocks of the weight
+/// leave the cache before all rows have used them.
 static int64_t getPieceWidth(const MatmulRow &row) {
   constexpr int64_t widest = 4096, unit = 64;
   if (!row.constantB || row.n <= widest)
@@ -362,7 +362,7 @@ MatmulEngine::MatmulEngine(const Artifact &artifact, const Team &team)
 MatmulEngine::~MatmulEngine() = default;
 
 absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {
-  // oneDNN's C++ interface throws; exceptions must not pass this point.
+  // oneDNN's C++ interface throws; exceptions must not leave this function.
   try {
     impl->run(row, pointers);
     return absl::OkStatus();

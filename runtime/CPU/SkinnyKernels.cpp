@@ -12,8 +12,8 @@ using namespace tprt;
 
 namespace {
 
-// Sixteen lanes: one register of AVX-512, or two of AVX2, between which the
-// compiler splits them.
+// Sixteen lanes: one register of AVX-512, or two of AVX2, to which the compiler
+// distributes them.
 constexpr int64_t kLanes = 16;
 using Floats = float __attribute__((vector_size(64)));
 using Words = uint32_t __attribute__((vector_size(64)));

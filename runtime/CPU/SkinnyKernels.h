@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The inner loops of products with few rows, in one version for each CPU
-/// level. The interface has only plain pointers: an inline function from a
-/// header, compiled for AVX-512 here, could become the copy that the rest of
-/// the runtime calls on a machine without AVX-512.
+/// \file The inner loops of products with few rows, with one version for each
+/// CPU level. The interface has only plain pointers: if it used inline
+/// functions from headers, the linker could pick a copy that was compiled for
+/// AVX-512 here, and the rest of the runtime would call it on a machine without
+/// AVX-512.
 
 #ifndef TPRT_CPU_SKINNYKERNELS_H
 #define TPRT_CPU_SKINNYKERNELS_H

@@ -55,7 +55,8 @@ bool SkinnyMatmul::suits(const MatmulRow &row) {
   return row.m <= kMaxSkinnyRows;
 }
 
-/// Converts A to the order that the kernels read: B is read once, A many times.
+/// Converts A to the order that the kernels read: they read B once, but A many
+/// times.
 void SkinnyMatmul::pack(const MatmulRow &row, const char *a, bool isByColumns) {
   int64_t batches = row.batch[0] * row.batch[1] * row.batch[2];
   packedA.resize(batches * row.m * row.k);

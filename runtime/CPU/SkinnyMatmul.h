@@ -3,11 +3,10 @@
 
 /// \file Products with few rows, as in decoding: [1, 576] x [576, 1536].
 ///
-/// Such a product is as fast as B can be read. So B is read once, in the layout
-/// that it has: nothing is repacked, no second copy of a weight is held, and
+/// Such a product takes as long as reading B. So B is read once, in its own
+/// layout: nothing is repacked, there is no second copy of a weight, and
 /// strided keys and values of a cache are as fast as dense ones. oneDNN 2.6
-/// reaches half of the memory's bandwidth with 1 row and an eighth with 8,
-/// where it takes the rows of A into account but not the traffic of B.
+/// reaches half of the memory bandwidth with 1 row and an eighth with 8.
 
 #ifndef TPRT_CPU_SKINNYMATMUL_H
 #define TPRT_CPU_SKINNYMATMUL_H

@@ -7,9 +7,9 @@
 ///     team.run([&](int part, int parts) { ... });   // on all, then returns
 ///
 /// They are GCC's OpenMP threads, which oneDNN also uses: a single pool serves
-/// matmuls and row programs, so that no second pool sits idle or spins next to
-/// it. How work is split never changes a result: parts are whole rows, or whole
-/// columns of a product.
+/// matmuls and row programs, so that there is no second pool that idles or
+/// spins. How work is split never changes a result: parts are whole rows, or
+/// whole columns of a product.
 
 #ifndef TPRT_CPU_TEAM_H
 #define TPRT_CPU_TEAM_H
@@ -43,8 +43,8 @@ public:
   int size() const { return threads; }
 
   /// Starts the threads, which later calls use again. LimitReached if this many
-  /// threads cannot be started: libgomp would end the process when it needed
-  /// them.
+  /// threads cannot be started: otherwise libgomp would end the process later,
+  /// when it needs them.
   absl::Status start() const {
     // Ranks check one at a time: threads that are free for one rank may not
     // suffice for two.

@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file The addresses of the steps' buffers: in the memory of a program, or in
-/// memory of their own while steps are timed.
+/// separate memory while steps are timed.
 
 #ifndef TPRT_CUDA_BUFFERPLACES_H
 #define TPRT_CUDA_BUFFERPLACES_H

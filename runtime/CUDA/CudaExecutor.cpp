@@ -15,8 +15,8 @@
 
 using namespace tprt;
 
-/// The largest collective that is launched together with its neighbours: a
-/// collective that takes longer than a launch gains nothing from that.
+/// The size up to which a collective is launched together with its neighbours.
+/// A collective that takes longer than a launch gains nothing from this.
 static constexpr int64_t kSmallBytes = 1 << 20;
 
 absl::StatusOr<std::unique_ptr<CudaExecutor>>
@@ -31,7 +31,7 @@ CudaExecutor::create(std::shared_ptr<const GpuProgram> program,
 
 absl::Status CudaExecutor::addRank(const absl::Status &status) const {
   std::string rank = absl::StrCat("rank ", world.getRank());
-  // Errors that come from the world name their rank already.
+  // Errors from the world already contain the rank.
   return absl::StartsWith(getPlainMessage(status), rank)
              ? status
              : addContext(status, rank);
@@ -109,7 +109,7 @@ CudaExecutor::writeRandom(uint32_t input, uint64_t seed, float scale,
         getName(row.dtype), "; compile it again"));
   int64_t bits = 0;
   std::memcpy(&bits, &scale, sizeof(scale));
-  // The kernels leave the padding at zero.
+  // The kernels do not write the padding, so it stays zero.
   return memory->make(input, [&](cuda::Pointer block) -> absl::Status {
     for (const BlockRows &rows :
          getBlockRows(artifact, row.dims, world.getRank())) {
@@ -168,8 +168,9 @@ absl::Status CudaExecutor::run(uint32_t entryIndex,
       if (!entry.graph) {
         absl::StatusOr<Owned<cuda::GraphExec>> graph = capture(row);
         if (!graph.ok() && !links) {
-          // The entry cannot be captured. As there are no links, no other rank
-          // is affected: each run is issued step by step, as the first one was.
+          // The entry cannot be captured. As there are no links, other ranks
+          // are not affected. Each run is issued step by step, like the first
+          // one.
           entry.canCapture = false;
           TPRT_RETURN_IF_ERROR(issue(row));
           return wait();
@@ -203,7 +204,7 @@ absl::StatusOr<Owned<cuda::GraphExec>>
 CudaExecutor::capture(const EntryRow &entry) {
   absl::StatusOr<Owned<cuda::GraphExec>> graph =
       device.capture(compute.get(), [&] { return issue(entry); });
-  started.clear(); // a graph does not tell which of them are done
+  started.clear(); // a graph does not report which are done
   return graph;
 }
 

@@ -74,8 +74,8 @@ private:
   absl::Status runSteps(uint32_t first, uint32_t count);
   absl::Status runControl(const StepRow &step, uint32_t first);
   absl::StatusOr<bool> readPredicate(const BufferRow &buffer);
-  /// Starts the collective of this step, and those of the following steps that
-  /// are worth sharing its launch. Returns how many were started.
+  /// Starts the collective of this step, and those of the following steps if
+  /// launching them together is worthwhile. Returns how many were started.
   absl::StatusOr<uint32_t> startCollectives(uint32_t step, uint32_t end);
   absl::Status finishCollective(uint32_t step);
 

@@ -16,7 +16,7 @@ using namespace tprt;
 
 static constexpr int kProposals = 8;
 
-/// A matmul as the library's descriptors.
+/// A matmul in the form of the library's descriptors.
 struct DeviceMatmul::Prepared {
   explicit Prepared(const Blas &blas) : blas(blas) {}
   ~Prepared() {
@@ -254,8 +254,8 @@ DeviceMatmul::measure(uint32_t row, const BufferPlaces &memory,
   if (count == 1)
     return Choice{proposals[0].algorithm, true};
   // No input has a value yet. If there is no memory for test operands, the
-  // program's own A and B stand in for them, as they are only read. C must not
-  // be overwritten: its memory may belong to something else.
+  // program's own A and B are used, as they are only read. C must not be
+  // overwritten: its memory may belong to something else.
   std::vector<int64_t> counters(artifact.getNumCounters());
   Addresses addresses = getAddresses(row, memory, counters);
   const MatmulRow &matmul = artifact.rows<MatmulRow>()[row];

@@ -14,9 +14,9 @@
 
 namespace tprt {
 
-/// Inputs, outputs, the arena of all entries and the constants. Data goes in
-/// and out through two pieces of pinned memory: one is copied while the other
-/// is filled.
+/// Inputs, outputs, the arena of all entries and the constants. Data is
+/// transferred through two pieces of pinned memory: one is copied while the
+/// other is filled.
 class DeviceMemory final : public BufferPlaces {
 public:
   /// `arena` is memory that the links provide for the arena, or 0 if they

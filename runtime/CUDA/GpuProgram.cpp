@@ -72,7 +72,7 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
       return index;
     }
     // A driver that is older than the assembler may still accept the PTX of the
-    // same kernels, so the search goes on.
+    // same kernels, so continue with the next image.
     refused.push_back(
         absl::StrCat(artifact.text(image.name),
                      image.kind == GpuImageKind::Cubin ? " (cubin): " : ": ",

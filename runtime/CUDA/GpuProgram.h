@@ -22,8 +22,8 @@ std::vector<uint32_t> rankImages(const Artifact &artifact, int chip);
 
 /// GpuStep unless a GPU can execute every step: there must be no scatters and
 /// no sorts, copies and fills must be of contiguous memory, and cuBLASLt must
-/// support the epilogues. The compiler turns everything else into kernels; the
-/// error names the step that it did not.
+/// support the epilogues. The compiler turns other steps into kernels; the
+/// error names a step that is not one.
 absl::Status checkGpuSteps(const Artifact &artifact);
 
 class GpuProgram {

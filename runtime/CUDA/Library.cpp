@@ -54,8 +54,8 @@ absl::StatusOr<const Driver *> tprt::openDriver() {
   return &library;
 }
 
-/// The newer library comes first, if the driver is new enough: with an older
-/// driver the newer library can be loaded, but does not start.
+/// The newer library comes first, if the driver is new enough: an old driver
+/// can load the newer library, but that then fails to initialize.
 static std::vector<const char *> getBlasNames() {
   std::vector<const char *> names = {"libcublasLt.so.13", "libcublasLt.so.12"};
   int version = 0; // 1000 * major + 10 * minor
@@ -109,7 +109,7 @@ absl::Status Blas::check(blas::Status result, absl::string_view what) const {
 absl::Status Nccl::check(nccl::Result result, absl::string_view what) const {
   if (result == nccl::kSuccess || result == nccl::kInProgress)
     return absl::OkStatus();
-  // "invalid usage" does not say what was wrong; the last error does.
+  // "invalid usage" does not say what was wrong, but the last error does.
   absl::string_view details = getLastError ? getLastError(nullptr) : "";
   details = absl::StripAsciiWhitespace(details);
   // Another process has ended or cannot be reached. That process reports the

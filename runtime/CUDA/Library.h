@@ -3,13 +3,13 @@
 
 /// \file Opening NVIDIA's libraries when a GPU is asked for.
 ///
-/// Nothing of NVIDIA's is needed to build the runtime: Driver.h, Blas.h and
-/// Nccl.h declare the few functions that it calls, each in a table
+/// The runtime can be built without NVIDIA's headers and libraries: Driver.h,
+/// Blas.h and Nccl.h declare the few functions that it calls, each in a table
 ///
 ///     #define TPRT_DRIVER_FUNCTIONS(F) F(init, cuInit, int(unsigned))
 ///
-/// whose rows are: our name, the symbol, the type. The table is expanded to a
-/// struct of pointers, which `open..` fills once per process:
+/// in which each row has our name, the symbol, and the type. The table is
+/// expanded to a struct of pointers, which `open..` fills once per process:
 ///
 ///     TPRT_ASSIGN_OR_RETURN(const Driver *driver, openDriver());
 ///     driver->init(0);

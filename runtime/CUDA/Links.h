@@ -6,7 +6,7 @@
 ///
 /// Collectives are put on a stream of their own, on every rank in the order of
 /// the step table. The executor records events so that a collective waits until
-/// its sources are ready, and so that whatever uses its result waits for it.
+/// its sources are ready, and so that steps that use its result wait for it.
 
 #ifndef TPRT_CUDA_LINKS_H
 #define TPRT_CUDA_LINKS_H
@@ -20,8 +20,8 @@ class Links {
 public:
   virtual ~Links() = default;
 
-  /// Returns the memory for the arena that the links access fastest, which
-  /// lives as long as the links do; 0 if any memory will do.
+  /// Returns memory for the arena that the links access fastest, valid as long
+  /// as the links; 0 if any memory is equally good.
   virtual absl::StatusOr<cuda::Pointer> allocateArena(uint64_t bytes) {
     return cuda::Pointer(0);
   }
@@ -39,8 +39,8 @@ public:
 
   /// Returns an error if the links have failed in the meantime. Cheap.
   virtual absl::Status check() = 0;
-  /// Stops everything under way on this rank, and destroys the graphs that hold
-  /// any of it. Waits at most a few seconds. The links cannot be used
+  /// Stops everything under way on this rank, and destroys the graphs that
+  /// contain any of it. Waits at most a few seconds. The links cannot be used
   /// afterwards.
   virtual void abort(std::vector<Owned<cuda::GraphExec>> graphs) = 0;
 };
@@ -52,8 +52,8 @@ absl::StatusOr<std::unique_ptr<Links>> connectNccl(const Device &device,
                                                    World &world,
                                                    absl::Duration timeout);
 
-/// Connects threads whose ranks share one GPU. The program has the kernels that
-/// reduce.
+/// Connects threads whose ranks share one GPU. `program` contains the kernels
+/// that reduce.
 absl::StatusOr<std::unique_ptr<Links>> connectVirtual(const GpuProgram &program,
                                                       const Artifact &artifact,
                                                       World &world);

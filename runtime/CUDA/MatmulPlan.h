@@ -15,9 +15,9 @@
 /// merged batch dimensions is the library's strided batch; those before it are
 /// `outer`, with one call for each of their elements.
 ///
-/// Post-ops that fit one call: adding the old value of C or another matrix (the
-/// library's beta C), adding a bias per column, and relu or the tanh form of
-/// gelu last. Others are GpuStep: the compiler makes kernels of them.
+/// Post-ops that fit into one call: adding the old value of C or another matrix
+/// (the library's beta C), adding a bias per column, and relu or the tanh form
+/// of gelu last. Others are GpuStep: the compiler makes kernels of them.
 ///
 /// A product of f8E4M3FN needs `first` transposed and `second` not, so that
 /// both are contiguous along k; k and n must be multiples of 16, and so must,

@@ -28,7 +28,7 @@ using Stream = CUstream_st *;
 
 inline constexpr Result kSuccess = 0, kRemoteError = 6, kInProgress = 7;
 
-/// Distinguishes the ranks of one world from those of another.
+/// Identifies the ranks of one world.
 struct UniqueId {
   char bytes[128];
 };

@@ -177,7 +177,7 @@ absl::Status NcclLinks::split(const std::vector<int> &ranks) {
   nccl::Config config = getConfig();
   TPRT_RETURN_IF_ERROR(nccl.check(
       nccl.split(all, color, group.position, &group.comm, &config), what));
-  // The parent does the split; until it is done there is no child whose state
+  // The parent does the split. Until it is done, the child has no state that
   // could be read.
   TPRT_RETURN_IF_ERROR(settle(all, what));
   if (!group.comm)
@@ -196,10 +196,10 @@ static cuda::Result freeArena(cuda::Pointer pointer) {
 }
 
 /// Memory at the same offsets on every rank, which NCCL may reach from another
-/// GPU without copying through its own buffers. Returns 0 if NCCL has no
-/// windows here: any memory works then, and exchanges are slower. The
-/// allocation may fail on some ranks only, so all agree first: registering is
-/// collective.
+/// GPU without copying through its own buffers. Returns 0 if NCCL does not
+/// support windows here: then any memory works, but exchanges are slower. The
+/// allocation may fail on some ranks only. Registering is collective, so all
+/// ranks agree first.
 absl::StatusOr<cuda::Pointer> NcclLinks::allocateArena(uint64_t bytes) {
   if (!nccl.memAlloc || !nccl.memFree || !nccl.registerWindow ||
       !nccl.deregisterWindow || bytes == 0 || groups.empty())
@@ -361,9 +361,9 @@ struct NcclLinks::Ended {
 };
 
 void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
-  // The caller has an error to report, and what must be waited for (a driver, a
-  // network) may never respond. So other threads wait, and this one waits only
-  // for a limited time.
+  // The caller has an error to report, and the driver or network that must be
+  // waited for may never respond. So other threads wait, and this one waits
+  // only for a limited time.
   constexpr absl::Duration patience = absl::Seconds(10);
   absl::Time deadline = absl::Now() + patience;
   auto ended = std::make_shared<Ended>();
@@ -400,8 +400,8 @@ void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
 }
 
 NcclLinks::~NcclLinks() {
-  // A rank that has failed makes no further calls, which others would have to
-  // join.
+  // A rank that has failed makes no further calls, because other ranks would
+  // have to join in them.
   if (all && !world.check().ok())
     abort({});
   closeWindows();

@@ -35,7 +35,7 @@ absl::Status tprt::settle(const Nccl &nccl, nccl::Comm comm,
 }
 
 void tprt::close(const Nccl &nccl, nccl::Comm comm) {
-  // A rank that vanished without notice must not block this one.
+  // If a rank vanished without notice, it must not block this one.
   constexpr absl::Duration patience = absl::Seconds(5);
   nccl::Result state = nccl.finalize(comm);
   for (absl::Time end = absl::Now() + patience;
@@ -113,8 +113,8 @@ MeetingPlace::MeetingPlace(const std::string &address) {
   setenv("NCCL_COMM_ID", address.c_str(), 1);
 }
 
-// Later ids are sent between the ranks, so NCCL must not find this variable
-// then.
+// NCCL must not find this variable later, because the ids of later
+// communicators are sent between the ranks.
 MeetingPlace::~MeetingPlace() { unsetenv("NCCL_COMM_ID"); }
 
 absl::StatusOr<std::unique_ptr<World>>

@@ -37,9 +37,9 @@ public:
 };
 
 /// The ranks of a job that torchrun or srun started, which meet at the
-/// MeetingPlace of the launch. What they must agree on is sent from GPU to GPU.
-/// When a rank fails, its process ends, and the launcher ends the others; if
-/// the launcher does not, they end after their timeout.
+/// MeetingPlace of the launch. Data on which they must agree is sent from GPU
+/// to GPU. When a rank fails, its process ends, and the launcher ends the
+/// others; if the launcher does not, they end after their timeout.
 absl::StatusOr<std::unique_ptr<World>>
 createNcclWorld(const Launch &launch, int gpu, absl::Duration timeout);
 

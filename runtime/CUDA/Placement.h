@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Finds which rank this process is and which GPU it gets, from what the
-/// program that started it has put into the environment:
+/// \file Finds which rank this process is and which GPU it gets, from the
+/// environment variables of the program that started it:
 ///
 ///               rank         of                    on this machine
 ///     Open MPI  (MPI)        (MPI)                 OMPI_COMM_WORLD_LOCAL_RANK
@@ -38,7 +38,7 @@ struct Launch {
   std::string address; ///< The address of rank 0, `host:port`.
 };
 
-/// Returns what torchrun or srun says; BadOption if neither started this
+/// Returns the settings of torchrun or srun; BadOption if neither started this
 /// process.
 absl::StatusOr<Launch> readLaunch();
 

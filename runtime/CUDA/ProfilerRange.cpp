@@ -33,8 +33,8 @@ static const void *getListenerTable(uint32_t table) {
   return table == nvtx::kCallbacks ? &callbacks : nullptr;
 }
 
-/// Returns true if a profiler listens. If its variable names no library that
-/// can be loaded, the runtime ignores it.
+/// Returns true if a profiler listens. If the environment variable does not
+/// name a library that can be loaded, it is ignored.
 static bool findListener() {
   const char *path = std::getenv("NVTX_INJECTION64_PATH");
   void *library = path ? dlopen(path, RTLD_LAZY) : nullptr;

@@ -1,13 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Names of what runs, for NVIDIA's profilers.
+/// \file Names of the running steps, for NVIDIA's profilers.
 ///
-/// Nsight Systems names the library that listens in NVTX_INJECTION64_PATH.
-/// NVTX, which consists of headers only, hands that library a table of places
-/// for functions, and calls the functions that the library puts there. This
-/// file does the same without the headers; where these are installed, a test
-/// compares it with them. If no profiler listens, a range costs one comparison.
+/// Nsight Systems puts the name of its listening library into
+/// NVTX_INJECTION64_PATH. NVTX, which consists of headers only, passes that
+/// library a table with places for functions, and calls the functions that the
+/// library stores there. This file does the same without the headers. If the
+/// headers are installed, a test compares this file with them. If no profiler
+/// listens, a range costs one comparison.
 
 #ifndef TPRT_CUDA_PROFILERRANGE_H
 #define TPRT_CUDA_PROFILERRANGE_H

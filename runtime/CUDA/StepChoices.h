@@ -1,18 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Picks the faster way of each choice in a program, on this device
-/// (ControlKind::Choice).
+/// \file Picks the faster alternative of each choice in a program, on this
+/// device (ControlKind::Choice).
 ///
-/// Rank 0 times both ways when the program is loaded (TuningBench.h), and all
-/// ranks use its result, so that they compute the same bits. The result is kept
-/// (TuningCache.h) for the same code and sizes, unless the times show that
-/// another process used the GPU. In the step table
+/// Rank 0 times both alternatives when the program is loaded (TuningBench.h),
+/// and all ranks use its result, so that they compute the same bits. The result
+/// is kept (TuningCache.h) for the same code and sizes, unless the times show
+/// that another process used the GPU. In the step table
 ///
 ///     Control choice 1 1 | Matmul 3 | Kernel skinny_matmul4
 ///
-/// the second way runs if it is clearly faster, and else the first. A way that
-/// fails is never taken.
+/// the second alternative runs if it is clearly faster, and otherwise the
+/// first. An alternative that fails is never taken.
 
 #ifndef TPRT_CUDA_STEPCHOICES_H
 #define TPRT_CUDA_STEPCHOICES_H

@@ -23,7 +23,8 @@ public:
   /// Records an event at the current point of the stream, and returns its
   /// number.
   absl::StatusOr<size_t> mark(cuda::Stream stream);
-  /// Adds a step that ran between two events. A wait takes no time of its own.
+  /// Adds a step that ran between two events. With `isWait`, the time counts as
+  /// waiting and not as running.
   void add(uint32_t step, size_t begin, size_t end, bool isWait);
 
   /// Appends the times, once all streams are done.

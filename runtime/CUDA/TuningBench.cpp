@@ -13,7 +13,7 @@ using namespace tprt;
 /// Random operands repeat after this many bytes.
 static constexpr uint64_t kPiece = 1 << 20;
 static constexpr int kRounds = 8;
-/// The time after which the clocks of a GPU that was idle have risen.
+/// The time after which the clocks of an idle GPU have risen.
 static constexpr absl::Duration kWarmUp = absl::Milliseconds(50);
 
 absl::StatusOr<TuningBench> TuningBench::create(const Device &device) {
@@ -118,8 +118,8 @@ TuningBench::time(absl::FunctionRef<absl::Status()> launch) {
   return milliseconds;
 }
 
-/// Returns true if three of four rounds took about as long as the best one.
-/// Events can tell apart times that differ by half a microsecond.
+/// Returns true if three of four rounds took about as long as the fastest one.
+/// Events can distinguish times that differ by half a microsecond.
 static bool doAgree(std::vector<float> rounds) {
   constexpr float factor = 1.25f, resolution = 1e-3f;
   std::sort(rounds.begin(), rounds.end());

@@ -3,10 +3,10 @@
 
 /// \file Finds the fastest of several ways to do something on a GPU, under the
 /// conditions that a program has:
-///   - The ways take turns, and the best of several rounds counts, so that no
-///     way is favoured by when its turn comes. Before the first round the GPU
-///     works for some time, so that its clocks have risen.
-///   - The L2 cache holds nothing of the operands: between two uses of a
+///   - The ways take turns, and the best of several rounds counts, so that the
+///     order does not favour any way. Before the first round, the GPU is kept
+///     busy until its clocks have risen.
+///   - The L2 cache does not contain the operands: between two uses of a
 ///     weight, a program reads all its other weights.
 ///   - Operands are random. Products of zeros take up to an eighth less time.
 ///   - Each way is launched from a graph, as in a program.
@@ -27,7 +27,8 @@ public:
 
   /// Makes this many bytes of random elements, with magnitudes between 0.5 and
   /// 1; none if there is no memory for them. U8 means that only a kernel knows
-  /// the type: read as 16-bit floats, the elements are positive and at most 2.
+  /// the type; the bytes are such that as 16-bit floats, all elements are
+  /// positive and at most 2.
   absl::StatusOr<Owned<cuda::Pointer>> makeOperand(DType dtype, uint64_t bytes);
 
   struct Finding {

@@ -57,7 +57,8 @@ void tprt::saveTunings(const std::string &name, const Tunings &tunings) {
   auto folder = CacheFolder::open();
   if (!folder.ok())
     return;
-  // Other processes may have stored results in the meantime.
+  // Other processes may have stored results in the meantime, so read the file
+  // again.
   Tunings all = load(*folder, name);
   for (const auto &[key, found] : tunings)
     all[key] = found;

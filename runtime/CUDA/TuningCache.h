@@ -33,8 +33,8 @@ std::string getTuningName(absl::string_view device, size_t version);
 /// Returns the contents of the file; nothing if there is no file, or none that
 /// can be trusted.
 Tunings loadTunings(const std::string &name);
-/// Adds these results to the file. A failure is not an error: what is not kept
-/// is measured again next time.
+/// Adds these results to the file. A failure is not an error: results that are
+/// not kept are measured again next time.
 void saveTunings(const std::string &name, const Tunings &tunings);
 
 } // namespace tprt

@@ -3,8 +3,8 @@
 
 // Ranks that share a GPU read each other's memory. A rank's part of a
 // collective goes on its own stream, which waits for events of the other ranks'
-// streams. The threads give each other these events when they meet. No thread
-// waits for the GPU.
+// streams. The threads exchange these events when they meet. No thread waits
+// for the GPU.
 
 #include "runtime/CUDA/Links.h"
 #include "runtime/Communicators/Meeting.h"
@@ -18,12 +18,11 @@ using namespace tprt;
 
 namespace {
 
-/// The events that a rank gives the others: its source is ready, its part of an
-/// all-reduce is reduced, it has read what it needs.
+/// The events that a rank passes to the others: its source is ready; its part
+/// of an all-reduce is reduced; it has read all that it needs.
 enum Stage { Ready, Reduced, Done };
 
-/// Parts of an all-reduce begin at multiples of this, the size of a line of
-/// memory.
+/// Parts of an all-reduce begin at multiples of this, the size of a cache line.
 constexpr int64_t kPartBytes = 128;
 
 class VirtualLinks final : public Links {

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The size of cuBLASLt's workspace. The runtime allocates it, and the
-/// compiler includes it in its reports.
+/// \file The size of cuBLASLt's workspace, which the runtime allocates and the
+/// compiler includes in its reports.
 
 #ifndef TPRT_CUDA_WORKSPACE_H
 #define TPRT_CUDA_WORKSPACE_H

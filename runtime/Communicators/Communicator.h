@@ -3,11 +3,11 @@
 
 /// \file How ranks talk to each other, whatever the transport.
 ///
-/// A `World` is one rank's place among all of them. `split` makes a
-/// `Communicator` for a group of ranks; as every rank runs the same artifact,
-/// it makes the communicators of its table in the same order at load, so
-/// nothing is negotiated later, and creating them cannot deadlock. A collective
-/// is started and, after other work, finished:
+/// A `World` represents one rank among all ranks. `split` makes a
+/// `Communicator` for a group of ranks. As every rank runs the same artifact,
+/// all ranks make the communicators of its table in the same order at load. So
+/// nothing is negotiated later, and creating communicators cannot deadlock. A
+/// collective is started and, after other work, finished:
 ///
 ///     group->start(3, {&row, permutation, source, destination, "mlp.out"});
 ///     ...
@@ -18,8 +18,8 @@
 ///
 /// Failure: no call waits longer than the timeout. A rank that fails tells the
 /// others through `World::fail`; they stop waiting and report PeerFailed with
-/// the first cause. If a rank has come to another collective of the group, the
-/// error is CollectiveMismatch; if it does not come at all, CollectiveTimeout.
+/// the first cause. If a rank has started another collective of the group, the
+/// error is CollectiveMismatch; if it starts none, CollectiveTimeout.
 
 #ifndef TPRT_COMMUNICATORS_COMMUNICATOR_H
 #define TPRT_COMMUNICATORS_COMMUNICATOR_H
@@ -60,7 +60,8 @@ public:
   virtual ~Communicator() = default;
 
   /// Begins a collective. `index` is its row and identifies it among those
-  /// under way. Source and destination must be left alone until it is finished.
+  /// under way. Source and destination must not be touched until it is
+  /// finished.
   virtual absl::Status start(uint32_t index, const CollectiveCall &call) = 0;
 
   /// Waits until the destination holds the result and the source may be
@@ -89,8 +90,8 @@ public:
   virtual absl::Status connect() { return absl::OkStatus(); }
 
   /// Returns the communicator of a group that contains this rank, in order of
-  /// position. All ranks of the world call this equally often, each with its
-  /// own group.
+  /// position. All ranks of the world call this the same number of times, each
+  /// with its own group.
   virtual absl::StatusOr<std::unique_ptr<Communicator>>
   split(const std::vector<int> &group) = 0;
 
@@ -100,22 +101,23 @@ public:
   virtual absl::StatusOr<std::vector<std::string>>
   exchange(absl::string_view mine, absl::string_view what) = 0;
 
-  /// Called before each run with a digest of what the run depends on. If a
-  /// message shows that a peer has another digest, the collective fails with
-  /// RanksDisagree.
+  /// Called before each run with a digest of everything that the run depends
+  /// on. If a message shows that a peer has another digest, the collective
+  /// fails with RanksDisagree.
   virtual void setRunDigest(uint32_t digest) {}
 
   /// Tells the others that this rank is alive although it is late: their
   /// deadlines begin anew.
   virtual void showLife() {}
 
-  /// Waits until all ranks have called it, so that they leave together.
+  /// Waits until all ranks have called this, so that they leave together.
   virtual absl::Status part() { return absl::OkStatus(); }
   /// Leaves the job, unless something has failed. Like creating the world, it
   /// has no deadline of its own.
   virtual absl::Status finalize() { return absl::OkStatus(); }
 
-  /// Transport error unless threads may take turns at using this world.
+  /// Returns a Transport error unless threads may take turns in using this
+  /// world.
   virtual absl::Status allowThreads() { return absl::OkStatus(); }
   /// Makes the calling thread the world's user, in place of the thread before.
   /// Other threads may still call `fail`.
@@ -131,9 +133,9 @@ public:
   /// Returns an error once any rank has failed. Cheap: called between steps.
   virtual absl::Status check() = 0;
 
-  /// After a failure, waits until all ranks have come here, at most two
-  /// seconds. When one process ends, the launcher ends the others, so each must
-  /// report its error first.
+  /// After a failure, waits up to two seconds until all ranks have called this.
+  /// When one process ends, the launcher ends the others, so each must report
+  /// its error first.
   virtual void depart() {}
 };
 

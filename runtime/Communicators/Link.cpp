@@ -14,8 +14,8 @@ double tprt::getWireBytes(const CollectiveRow &row, int64_t ranks) {
   case CollectiveKind::AllGather:
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::AllToAll:
-    // The count is that of one rank's share of the whole, or of what it sends
-    // to each other rank.
+    // `count` is the size of one rank's share of the whole, or of the data that
+    // it sends to each other rank.
     return others * bytes;
   case CollectiveKind::CollectivePermute:
     return bytes;

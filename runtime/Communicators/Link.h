@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file An emulated link between ranks: how long a collective would take on
-/// it. Ranks on one host have no network between them, so the cost of a network
-/// is emulated, see Progress.h.
+/// \file An emulated link between ranks, which determines how long a collective
+/// takes. Ranks on one host have no network between them, so the cost of a
+/// network is emulated; see Progress.h.
 
 #ifndef TPRT_COMMUNICATORS_LINK_H
 #define TPRT_COMMUNICATORS_LINK_H
@@ -15,8 +15,8 @@
 namespace tprt {
 
 /// Returns the bytes that each of `ranks` ranks sends on a ring for a
-/// collective. The compiler's cost model counts the same (getWireElements),
-/// which a test checks.
+/// collective. A test checks that the compiler's cost model gives the same
+/// number (getWireElements).
 double getWireBytes(const CollectiveRow &row, int64_t ranks);
 
 /// A collective takes `us` + bytes / `gbps`.

@@ -67,7 +67,7 @@ std::string Meeting::getContext(absl::string_view what) const {
 
 absl::Status Meeting::awaitAll(What what) {
   using Clock = std::chrono::steady_clock;
-  // The waits are short because a failed rank wakes nobody.
+  // The waits are short because a failed rank does not wake the others.
   constexpr absl::Duration nap = absl::Milliseconds(20);
   Clock::time_point begin; // set at the first slow round
   absl::Time deadline;

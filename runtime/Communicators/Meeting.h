@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Where the threads of a group show each other what they have, and wait
-/// for each other.
+/// \file The place where the threads of a group show each other their data, and
+/// wait for each other.
 ///
 ///     Meeting meeting(domain, domain->join(occasion, {0, 2}), rank);
 ///     meeting.mine().call = call;
@@ -23,8 +23,8 @@
 
 namespace tprt {
 
-/// The data that one rank shows the others at one collective. It is copied by
-/// value, since a rank that fails may leave while others still read.
+/// The data that one rank shows the others at one collective. It is a copy,
+/// since a rank that fails may leave while others still read.
 struct Shown {
   uint32_t index = 0; ///< The collective's row.
   CollectiveCall call;
@@ -32,10 +32,10 @@ struct Shown {
 };
 
 /// One rank's place in a group. All fields except `phase` are written before
-/// the phase is announced, and stay unchanged until all have seen them. There
-/// are two of `shown`, so that the data of the last collective stays valid
-/// while that of the next is written. A collective therefore needs no meeting
-/// at its end, unless ranks still read each other's memory after it.
+/// the phase is announced, and stay unchanged until all have seen them. `shown`
+/// has two elements, so that the data of the last collective stays valid while
+/// that of the next is written. A collective therefore needs no meeting at its
+/// end, unless ranks still read each other's memory after it.
 struct alignas(64) Slot {
   std::atomic<uint64_t> phase{0};
   Shown shown[2];
@@ -54,12 +54,12 @@ struct ThreadGroup {
   /// the last.
   std::atomic<uint64_t> arrivals{0};
   Futex complete; ///< The last phase that all have reached.
-  /// The result that the last rank to come to a collective computed for all; as
-  /// with `shown`, there is one for each of two successive collectives.
+  /// The result that the last rank to arrive at a collective computed for all.
+  /// Like `shown`, it has one element for each of two successive collectives.
   std::vector<char> forAll[2];
 };
 
-/// One rank's end of a group.
+/// One rank's view of a group.
 class Meeting {
 public:
   /// Returns the name of the occasion; called only if it is needed.
@@ -74,7 +74,7 @@ public:
   int getRank() const { return group->ranks[position]; }
   int getRank(size_t peer) const { return group->ranks[peer]; }
 
-  /// An action of the last rank to come, before the others go on.
+  /// An action of the last rank to arrive, before the others continue.
   using Last = absl::FunctionRef<void()>;
   static void doNothing() {}
 
@@ -82,16 +82,15 @@ public:
   absl::Status meet(What what, Last doLast = doNothing);
   /// Shows a collective and waits until all have shown the same one. If
   /// `copies` is not 0, the others read a copy of that many bytes of the
-  /// source. If all have shown the same one, the last rank to come calls
-  /// `doLast`.
+  /// source. In that case, the last rank to arrive calls `doLast`.
   absl::Status meetAt(uint32_t index, const CollectiveCall &call,
                       int64_t copies = 0, Last doLast = doNothing);
   /// Returns what another rank has shown at the current collective.
   const Shown &shown(size_t peer) const {
     return group->slots[peer].shown[occasion & 1];
   }
-  /// Returns what the last rank to come to the current collective computed for
-  /// all.
+  /// Returns the result that the last rank to arrive at the current collective
+  /// computed for all.
   std::vector<char> &getForAll() { return group->forAll[occasion & 1]; }
 
   /// Nanoseconds spent in `meet`.

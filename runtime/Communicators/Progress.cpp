@@ -116,7 +116,7 @@ absl::Status Progress::check() {
     std::lock_guard<std::mutex> lock(mutex);
     return failure;
   }
-  // While collectives are under way, the progress thread does the checking.
+  // While collectives are under way, the progress thread does the checks.
   if (!isDone(numSubmitted))
     return absl::OkStatus();
   world.enter();
@@ -152,8 +152,8 @@ void Progress::serve() {
         failure = task->status;
       }
       hasFailed.store(true, std::memory_order_release);
-      // Tells the others from here, as the rank's own thread may be in a long
-      // kernel.
+      // Tells the others from this thread, as the rank's own thread may be in a
+      // long kernel.
       world.fail(task->status);
     }
     completed.set(number);
@@ -185,8 +185,9 @@ absl::Status Progress::carryOut(Task &task) {
   task.arrived += waited;
   if (!status.ok() || task.linkTime <= absl::ZeroDuration())
     return status;
-  // The link is busy from when the last rank came: the time at which the waits
-  // for ranks ended, or the end of the collective if the transport cannot tell.
+  // The link is busy from when the last rank arrived: from the time at which
+  // the waits for ranks ended, or from the end of the collective if the
+  // transport cannot tell.
   status = occupyLink(task, (waited > 0 ? task.arrived : task.time.end) +
                                 absl::ToInt64Nanoseconds(task.linkTime));
   task.time.end = readClock();

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Collectives that go on while a rank computes: one thread for each rank
-/// carries them out, one at a time and in the order of their starts. As all
-/// ranks start theirs in the same order, none waits for a later one.
+/// \file Collectives that run while a rank computes: each rank has a thread
+/// that executes them, one at a time and in the order of their starts. As all
+/// ranks start them in the same order, no collective waits for a later one.
 ///
 ///     auto progress = Progress::start(world, {link, timeout});
 ///     auto group = (*progress)->split({0, 1});
@@ -18,11 +18,11 @@
 /// none is under way. Over MPI this needs MPI_THREAD_SERIALIZED; see
 /// World::enter.
 ///
-/// With an emulated link, a collective ends no earlier than the link would be
-/// done with it, counted from when the last rank has started it. The thread
-/// sleeps for that long, so the link carries one collective at a time.
+/// With an emulated link, a collective does not end before the link would have
+/// finished it, counted from the time at which the last rank started it. The
+/// thread sleeps for that long, so the link carries one collective at a time.
 ///
-/// Failure: the transport's deadlines and causes are kept. The thread tells the
+/// Failure: the transport's deadlines and errors apply. The thread tells the
 /// other ranks at once; queued collectives fail with the same cause, and so do
 /// `check` and `finish`.
 
@@ -48,7 +48,7 @@ struct ProgressOptions {
   absl::Duration timeout = absl::Seconds(300);
 };
 
-/// When a collective was carried out, in nanoseconds of the monotonic clock.
+/// When a collective ran, in nanoseconds of the monotonic clock.
 struct CarriedTime {
   int64_t begin = 0, end = 0;
 };

@@ -50,13 +50,13 @@ class ThreadCommunicator final : public Communicator {
 public:
   explicit ThreadCommunicator(Meeting meeting) : meeting(std::move(meeting)) {}
 
-  /// Does everything at once: memory is shared and the cores are busy anyway,
-  /// so that deferring part of the work to `finish` gains nothing.
+  /// Does the whole collective at once: memory is shared and the cores are busy
+  /// anyway, so deferring a part of the work to `finish` gains nothing.
   absl::Status start(uint32_t index, const CollectiveCall &call) override {
     const CollectiveRow &row = *call.row;
     int64_t bytes = row.count * getSize(row.dtype);
-    // A small collective costs mostly its meetings. If its sources are copied,
-    // one meeting suffices.
+    // The cost of a small collective is mostly that of its meetings. If its
+    // sources are copied, one meeting suffices.
     int64_t sent = getSourceBytes(row);
     bool isSmall = sent <= kSmallBytes;
     bool isReducedByLast = isSmall && row.kind == CollectiveKind::AllReduce;
@@ -189,7 +189,7 @@ public:
   }
 
 private:
-  /// Joins the group of all ranks, whose occasion precedes that of the first
+  /// Joins the group of all ranks, whose number precedes that of the first
   /// split.
   Meeting join(int rank) {
     std::vector<int> everyone(domain->getSize());

@@ -42,11 +42,11 @@ public:
   /// Ends the work of all ranks. The first cause is kept.
   void fail(const absl::Status &cause);
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
-  /// PeerFailed with the first cause, or the cause itself if the run was
-  /// stopped from outside.
+  /// Returns PeerFailed with the first cause, or the cause itself if the run
+  /// was stopped from outside.
   absl::Status getFailure();
 
-  /// Returns the group on which the ranks agree in split number `occasion`.
+  /// Returns the group of split number `occasion`, on which the ranks agree.
   std::shared_ptr<ThreadGroup> join(int occasion,
                                     const std::vector<int> &group);
 

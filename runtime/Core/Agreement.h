@@ -3,7 +3,7 @@
 
 /// \file Compares what must be the same on all ranks of a job. Each process has
 /// its own options, inputs and weights. If they differ, each rank computes its
-/// part of a different answer, and nothing else would notice.
+/// part of a different result, and nothing else would detect this.
 ///
 ///     agreement.note("--seed", "1");
 ///     agreement.note("input 'x'", "bytes with digest 0123456789abcdef");
@@ -30,16 +30,15 @@ public:
   /// replaces it.
   void note(absl::string_view name, absl::string_view value);
 
-  /// RanksDisagree if another rank's notes differ. All ranks call it, and all
-  /// return the same error.
+  /// RanksDisagree if another rank's notes differ. All ranks must call this,
+  /// and all get the same error.
   absl::Status compare(World &world) const;
 
   /// Begins a new run; returns a digest of the notes for all runs so far,
   /// including the new one.
   uint64_t closeRun();
 
-  /// Lists what was noted for the last run, for the error of a later
-  /// comparison.
+  /// Lists the notes for the last run, for the error of a later comparison.
   std::string listLast() const;
 
 private:

@@ -3,12 +3,12 @@
 
 /// \file A checked, read-only view of an artifact (see ArtifactFormat.h).
 ///
-/// Whoever holds an Artifact may follow every index, range and offset in it
-/// without checking it: opening the artifact has proved that each stays inside
-/// its table or buffer, that loops nest, that collectives start and finish in
-/// pairs, that nothing touches what they need in between, and that nothing
-/// writes to constants. Opening anything else is an error with a code; no input
-/// makes it crash. The process has its own copy of the bytes: later changes to
+/// Code that has an Artifact may use every index, range and offset in it
+/// without checks. Opening the artifact has proved that each stays inside its
+/// table or buffer, that loops nest, that collectives start and finish in
+/// pairs, that no step touches their memory in between, and that nothing writes
+/// to constants. For any other input, opening returns an error with a code, and
+/// never crashes. The process has its own copy of the bytes: later changes to
 /// the file have no effect.
 
 #ifndef TPRT_CORE_ARTIFACT_H
@@ -75,8 +75,8 @@ public:
   /// Returns the inputs that are parts of that tensor.
   std::vector<uint32_t> findParts(absl::string_view tensor) const;
 
-  /// A tensor that an entry returns: an output, or what the outputs that are
-  /// its parts are joined to.
+  /// A tensor that an entry returns: an output, or the tensor that several
+  /// outputs are parts of.
   struct Result {
     absl::string_view name;
     DType dtype;
@@ -93,8 +93,8 @@ public:
   int64_t getLocalBytes(const OutputRow &output) const;
   /// Returns true if an output of some entry uses the input's storage.
   bool isDonated(uint32_t input) const;
-  /// Returns true if the input is zero at first, and later holds what the last
-  /// run left there.
+  /// Returns true if the input is initially zero, and then keeps the value that
+  /// the last run left in it.
   bool isKept(uint32_t input) const;
   /// Returns the bytes of an arena that suffices for all entries.
   uint64_t getArenaBytes() const;

@@ -154,7 +154,7 @@ struct DimRow {
 /// view the `size` elements start, start+step and so on, permute the
 /// dimensions, and read the result with the global shape of the input, or of
 /// the part. Dimension i of the permuted tensor is dimension permutation[i] of
-/// the view. The last step may only merge and split dimensions.
+/// the view. The last operation may only merge and split dimensions.
 ///
 /// The query part of a fused [heads*3*128, hidden] weight, wanted as
 /// [hidden, heads, 128]: view [heads, 3, 128, hidden], start [0, 0, 0, 0], size
@@ -174,9 +174,9 @@ struct SourceRow {
 enum class Role : uint32_t {
   Input = 0,     ///< Bound by the caller before a run that needs a new value.
   Parameter = 1, ///< A weight: constant unless an entry overwrites it.
-  // If an entry overwrites it, its value is kept between runs
-  // (Artifact::isKept): it is zero at first, and then what runs leave there.
-  // Otherwise the caller binds it.
+  // If an entry overwrites the input, its value is kept between runs
+  // (Artifact::isKept): it is zero at first, and then has the value that the
+  // last run left. Otherwise the caller binds the input.
   State = 2,
   KVCache = 3,
   Gradient = 4,
@@ -184,23 +184,24 @@ enum class Role : uint32_t {
 };
 inline constexpr uint32_t kNumRoles = 6;
 
-/// On each rank there is one storage of that name, shared by all entries.
+/// On each rank, an input has one storage, which all entries share.
 struct InputRow {
   TextRef name;
   Role role;
   DType dtype;
   Range dims; ///< Dims.
-  /// Sources: what files hold of the input. Several sources are parts that are
-  /// joined along dimension `joined`; with no source, the input is not in
+  /// Sources: where files hold the input's data. Several sources are parts that
+  /// are joined along dimension `joined`; without a source, the input is not in
   /// files.
   Range sources;
   uint32_t joined = 0;
   uint32_t reserved = 0;
 };
 
-/// Inputs whose storages are interleaved, so that one product takes them all:
-/// row r of the bundle is row r of each member, in order. A member has no other
-/// storage, has the bundle's element type, and no output overwrites it.
+/// Inputs whose storages are interleaved, so that one matrix product can use
+/// all of them: row r of the bundle consists of row r of each member, in order.
+/// A member has no other storage, has the bundle's element type, and no output
+/// overwrites it.
 ///
 /// q [2][4] and k [2][2] in two rows:   q q q q k k | q q q q k k
 struct BundleRow {
@@ -211,9 +212,9 @@ struct BundleRow {
 struct OutputRow {
   TextRef name;
   DType dtype;
-  uint32_t alias; ///< The donated input whose storage it uses, or kNone.
+  uint32_t alias; ///< The donated input whose storage is used, or kNone.
   Range dims;     ///< Dims.
-  /// Sources: the tensor of which it is a part (some elements of one
+  /// Sources: the tensor of which the output is a part (some elements of one
   /// dimension); empty if the output is a whole tensor. The parts of a tensor
   /// follow each other.
   Range part = {};
@@ -234,8 +235,9 @@ enum class Space : uint32_t {
 /// `step` bytes (which may be negative) for each finished trip of the enclosing
 /// loop that counts in `counter`, as with one layer's slice of stacked weights.
 /// With a `place`, it moves by `step` bytes for each place that precedes the
-/// one that `place` names, as with a rank's own block of a tensor that the rank
-/// has all of. The arena has the same layout on all ranks.
+/// one that `place` names. This addresses, for example, a rank's own block of a
+/// tensor that the rank holds completely. The arena has the same layout on all
+/// ranks.
 struct BufferRow {
   Space space = Space::Arena;
   uint32_t index = 0;
@@ -408,10 +410,11 @@ inline constexpr uint32_t kNumCollectives = 0
 /// Source and destination are disjoint or, for an all_reduce, may be the same.
 ///
 /// A collective reads its source and writes its destination at any time between
-/// its start and its done, which are steps of the same region. The steps in
-/// between, with those that they govern, on all of their trips, neither write
-/// the source nor read or write the destination. Other collectives may be among
-/// these steps, read the same source, and be done in any order.
+/// its start step and its done step, which are in the same region. On all of
+/// their trips, the steps in between, including the steps that they govern,
+/// neither write the source nor read or write the destination. Other
+/// collectives may be among these steps, read the same source, and be done in
+/// any order.
 struct CollectiveRow {
   CollectiveKind kind;
   uint32_t communicator;
@@ -479,8 +482,8 @@ struct ScatterRow {
 };
 
 /// Writes the first `kept` elements of each row in sorted order, and the
-/// position that each had in the row, as i32. Equal elements keep their order;
-/// NaN comes after all numbers.
+/// original position of each in the row, as i32. Equal elements keep their
+/// order; NaN comes after all numbers.
 struct SortRow {
   DType dtype;
   uint32_t descending;
@@ -511,12 +514,13 @@ inline constexpr bool isLoop(ControlKind kind) {
   return kind == ControlKind::Loop || kind == ControlKind::While;
 }
 
-/// More than the nested loops of any model, and few enough to recurse over.
+/// More than the nesting depth of any model's loops, and few enough for
+/// recursion.
 inline constexpr unsigned kMaxNesting = 32;
 
-/// The steps that this governs follow it in the step table: `first` of them,
-/// then `second`. For a While, `trips` is a bound, and exceeding it is an
-/// error.
+/// The steps that this row governs follow it in the step table: first `first`
+/// steps, then `second`. For a While, `trips` is a limit, and exceeding it is
+/// an error.
 struct ControlRow {
   ControlKind kind;
   uint32_t counter; ///< For Loop and While: an index below Entry::counters.

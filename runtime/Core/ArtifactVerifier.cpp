@@ -3,7 +3,7 @@
 
 /// \file Checks once, at load, what Artifact promises about its rows: meshes,
 /// tensors and entries here, and steps in StepVerifier.h. InFlight.h checks
-/// that steps leave alone what collectives under way need.
+/// that steps do not touch the memory of collectives under way.
 
 #include "runtime/Core/InFlight.h"
 #include "runtime/Core/RowVerifier.h"

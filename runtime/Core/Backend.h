@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The interface of what executes the step table, and of the libraries
-/// that provide it.
+/// \file The interface of executors of the step table, and of the libraries
+/// that provide them.
 ///
 /// The core knows neither matrix libraries nor transports: `libtprt_cpu.so`
 /// provides a Backend, `libtprt_mpi.so` a World, each through one function that
@@ -41,12 +41,12 @@ struct StepTime {
   int64_t begin, end;
   int64_t wait; ///< Of a collective: time spent waiting for other ranks.
   /// For the done step of a collective that overlapped with other steps: when
-  /// the collective was carried out. Else zeros.
+  /// the collective ran. Otherwise zeros.
   int64_t carriedBegin = 0, carriedEnd = 0;
 };
 
 /// Runs entries on one rank and holds its storage, which is indexed like the
-/// artifact's tables and zero at first. An executor is created, run and
+/// artifact's tables and initially zero. An executor is created, run and
 /// destroyed on the rank's thread; any thread may read and write the storage
 /// between runs.
 class Executor {
@@ -74,8 +74,8 @@ public:
   virtual absl::Status
   readOutput(uint32_t output,
              absl::FunctionRef<absl::Status(const char *block)> use) = 0;
-  /// The same for an input: the value that it was given, or that a run has left
-  /// there.
+  /// The same for an input: the value that it was given, or that a run left in
+  /// it.
   virtual absl::Status
   readInput(uint32_t input,
             absl::FunctionRef<absl::Status(const char *block)> use) = 0;
@@ -91,7 +91,7 @@ public:
 };
 
 struct BackendOptions {
-  std::string name; ///< Which one is wanted, as a library may hold several.
+  std::string name; ///< The requested one, as a library may provide several.
   absl::Duration timeout = absl::Seconds(300); ///< For each collective.
   bool allowTF32 = false; ///< For f32 matmuls on GPUs that support it.
   Link link;              ///< Emulated between ranks on CPUs.
@@ -118,8 +118,8 @@ struct Plugin {
 inline constexpr uint32_t kPluginVersion = 8;
 
 /// Returns what `libtprt_NAME.so`, in the folder of the core library, provides.
-/// UnknownBackend if there is no such library, BackendMissing if it exists and
-/// cannot be loaded.
+/// UnknownBackend if there is no such library, BackendMissing if the library
+/// exists but cannot be loaded.
 absl::StatusOr<CreateBackend *> loadBackend(const std::string &name);
 absl::StatusOr<Plugin::CreateWorld> loadTransport(const std::string &name);
 

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Where inputs are stored that share a storage (BundleRow). The session
-/// gives and takes the block of one input, dense; its rows in the bundle are:
+/// \file The positions of inputs that share a storage (BundleRow). The session
+/// reads and writes the dense block of one input, whose rows in the bundle are:
 ///
 ///     for (int64_t row = 0; row < place.rows; ++row)
 ///       std::memcpy(bundle + place.offset + row * place.stride,

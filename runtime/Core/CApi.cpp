@@ -61,7 +61,7 @@ static tprt_status call(tprt_session *handle, Body body) {
 template <typename Struct>
 static absl::StatusOr<Struct> copySized(const Struct &given, size_t least,
                                         absl::string_view name) {
-  // A larger size means that nobody has set the member.
+  // Such a large size means that the caller has not set the member.
   constexpr size_t most = 4096;
   if (given.size < least || given.size > most)
     return makeError(ErrorCode::WrongState, name, ".size is ", given.size,
@@ -213,8 +213,8 @@ tprt_status tprt_sync(tprt_session *session, double timeout_s) {
 }
 
 tprt_status tprt_abort(tprt_session *session, const char *why) {
-  // Does not use `call`: another thread may be inside one, and owns the
-  // message.
+  // Does not use `call`: another thread may be inside one, and that thread owns
+  // the message.
   if (!session || !session->session)
     return static_cast<tprt_status>(ErrorCode::WrongState);
   session->session->abort(why ? why : "tprt_abort was called");

@@ -87,7 +87,7 @@ absl::StatusOr<File> CacheFolder::openEntry(const std::string &name) const {
   if (info.st_uid != ::geteuid() || info.st_mode & 022)
     return fail(whole, "belongs to another user, or can be written to by other "
                        "users; remove it");
-  // Marks it as used. If that fails, it is pruned earlier.
+  // Marks the entry as used. If that fails, the entry is pruned earlier.
   (void)::futimens(entry, nullptr);
   return file;
 }

@@ -1,15 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Where this user keeps what takes long to make and can be made again:
-/// `$XDG_CACHE_HOME/tp-opt`, or `$HOME/.cache/tp-opt`.
+/// \file The cache of this user, for files that take long to make but can be
+/// made again: `$XDG_CACHE_HOME/tp-opt`, or `$HOME/.cache/tp-opt`.
 ///
-/// The entries are run as native code, or handed to libraries, so no other user
-/// may be able to change them: the folder is the user's and closed to others,
-/// and so is each entry. An entry is checked through the same descriptor that
-/// it is read from. Symbolic links are followed for neither. An entry is put in
-/// place atomically, however many processes do so at once, and an entry that is
-/// removed stays intact for whoever has it open.
+/// The entries are run as native code, or passed to libraries, so other users
+/// must not be able to change them: the folder and each entry belong to the
+/// user and are closed to others. An entry is checked through the same
+/// descriptor that it is read from. Symbolic links are followed for neither.
+/// Entries are written atomically, even by several processes at once, and an
+/// entry that is removed stays intact for processes that have it open.
 
 #ifndef TPRT_CORE_CACHEFOLDER_H
 #define TPRT_CORE_CACHEFOLDER_H

@@ -15,14 +15,14 @@
 
 namespace tprt {
 
-/// How long a rank that has a core of its own spins before it sleeps.
+/// How long a rank that has its own core spins before it sleeps.
 inline constexpr std::chrono::microseconds kSpinTime(1000);
 
-/// How often a waiting rank looks again at once, before it yields to other
+/// How often a waiting rank checks again at once, before it yields to other
 /// threads.
 inline constexpr int kFastLooks = 200;
 
-/// Tells the core that this is a waiting loop.
+/// Tells the CPU that this is a waiting loop.
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -32,9 +32,10 @@ inline void relax() {
 }
 
 /// Yields to other threads a few times, until `isDone`. A rank that shares its
-/// core does this before it sleeps. Mostly the other threads are its peers, and
-/// when they are done it goes on without the system calls that would put it to
-/// sleep and wake it. If no other thread can run, this takes ten microseconds.
+/// core does this before it sleeps. The other threads are usually its peers.
+/// When they are done, this rank continues without the system calls that would
+/// put it to sleep and wake it. If no other thread can run, this takes ten
+/// microseconds.
 template <typename IsDone> void takeTurns(IsDone isDone) {
   constexpr int most = 16;
   for (int turn = 0; turn < most && !isDone(); ++turn)
@@ -45,7 +46,7 @@ template <typename IsDone> void takeTurns(IsDone isDone) {
 inline cpu_set_t getUsableCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  // More than 1024 cores do not fit in the set: then we only know of one.
+  // The set holds at most 1024 cores. If there are more, assume one.
   if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
     CPU_SET(0, &cores);
   return cores;

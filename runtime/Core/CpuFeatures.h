@@ -15,8 +15,8 @@
 namespace tprt {
 
 /// Describes this machine: its architecture and all of its features that the
-/// runtime can test for. If a compiler uses only these, its code is fully
-/// checked.
+/// runtime can test for. If a compiler uses only these, checkCpu checks all
+/// features that its code needs.
 std::string getHostCpu();
 
 /// OK if this machine has everything that the line requires. A feature that the

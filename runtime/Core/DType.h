@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Element types as the runtime stores them, and conversion of the narrow
-/// floats by hand, so that every compiler and CPU rounds alike.
+/// \file Element types as the runtime stores them, and conversion of narrow
+/// floats in software, so that rounding is the same with every compiler and
+/// CPU.
 
 #ifndef TPRT_CORE_DTYPE_H
 #define TPRT_CORE_DTYPE_H
@@ -87,8 +88,8 @@ struct Float16 {
     } else if (f >= 0x47800000) {
       half = 0x7c00;
     } else if (f < 0x38800000) {
-      // Below 2^-14, halves are multiples of 2^-24: adding 0.5 leaves exactly
-      // these multiples in the mantissa, rounded as the CPU rounds.
+      // Below 2^-14, f16 numbers are multiples of 2^-24: adding 0.5 leaves
+      // exactly these multiples in the mantissa, with the CPU's rounding.
       half = floatToBits(bitsToFloat(f) + 0.5f) - floatToBits(0.5f);
     } else {
       half = (f - 0x38000000 + 0xfff + (f >> 13 & 1)) >> 13;

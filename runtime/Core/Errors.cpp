@@ -35,7 +35,7 @@ absl::string_view tprt::describe(ErrorCode code) {
 
 absl::Status tprt::makeErrorFromMessage(ErrorCode code,
                                         absl::string_view message) {
-  // The absl code is only a rough group: callers decide by our own code.
+  // The absl code is only a rough group: callers use our own code.
   int exit = ::getExitCode(code);
   absl::StatusCode group = exit == 1   ? absl::StatusCode::kInvalidArgument
                            : exit == 2 ? absl::StatusCode::kInternal

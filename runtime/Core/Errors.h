@@ -10,7 +10,7 @@
 ///   if (getErrorCode(status) == ErrorCode::WeightsMissing) ...
 ///
 /// Nothing in the runtime throws, aborts or exits; every failure is such a
-/// status and travels up to the C ABI, which hands out the number.
+/// status and propagates to the C ABI, which returns the number.
 
 #ifndef TPRT_CORE_ERRORS_H
 #define TPRT_CORE_ERRORS_H

@@ -44,7 +44,8 @@ static absl::Status failFile(absl::string_view what, absl::string_view name) {
 }
 
 absl::StatusOr<File> File::open(const std::string &path) {
-  // O_NONBLOCK, as opening a pipe would wait for somebody to write to it.
+  // With O_NONBLOCK, as opening a pipe would otherwise block until somebody
+  // writes to it.
   int descriptor =
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0)

@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file A number that threads can wait for. Setting it wakes all of them at
-/// once, where a mutex would wake one after the other.
+/// once, whereas a mutex would wake one after the other.
 ///
 ///     uint32_t seen = futex.get();
 ///     while (!isDone())

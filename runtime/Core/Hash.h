@@ -21,9 +21,9 @@ inline uint64_t mix(uint64_t x) {
   return x ^ x >> 31;
 }
 
-/// A 64-bit hash of bytes, the same on every machine. Four independent lanes
-/// let the multiplies overlap, so that checking a large constant section costs
-/// about as much as reading it.
+/// A 64-bit hash of bytes, the same on every machine. There are four
+/// independent lanes, so that multiplications overlap and checking a large
+/// constant section takes about as long as reading it.
 inline uint64_t hashBytes(absl::string_view bytes, uint64_t seed = 0) {
   constexpr uint64_t prime = 0x9e3779b97f4a7c15;
   uint64_t lanes[4] = {seed + 1, seed + 2, seed + 3, seed + 4};

@@ -31,7 +31,7 @@ struct Flight {
   StepAccess source, destination;
 };
 
-/// The bytes that an access may touch over all trips of its loop.
+/// The bytes that an access may touch in all trips of its loop.
 struct Sweep {
   RangeIndex::Memory memory;
   int64_t begin, end;
@@ -43,7 +43,7 @@ class InFlightVerifier : RowVerifier {
 public:
   explicit InFlightVerifier(const Artifact &artifact) : RowVerifier(artifact) {}
 
-  /// Checks steps [first, first + count), with those that they govern.
+  /// Checks steps [first, first + count), including the steps that they govern.
   absl::Status walk(uint64_t first, uint64_t count);
 
 private:
@@ -128,8 +128,8 @@ void InFlightVerifier::start(uint64_t number, uint32_t row) {
   flights.emplace(row, std::move(flight));
 }
 
-/// The enclosing loops are the same as at the start, since both are in the same
-/// region.
+/// The enclosing loops are the same as at the start, since both steps are in
+/// the same region.
 void InFlightVerifier::finish(uint32_t row) {
   auto flight = flights.find(row);
   for (auto [index, access] :
@@ -194,8 +194,8 @@ Sweep InFlightVerifier::getSweep(const StepAccess &access) const {
           begin + bytes + std::max<int64_t>(moved, 0)};
 }
 
-/// Returns the distances in bytes by which their places shift `access` against
-/// `held`, over all ranks.
+/// Returns the distances in bytes by which `access` is shifted relative to
+/// `held` because of their places, over all ranks.
 std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
                                                  const BufferRow &held) const {
   if (access.place == kNone && held.place == kNone)
@@ -214,9 +214,9 @@ std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
   return shifts;
 }
 
-/// Returns true if the step touches a byte of what a collective holds (which is
-/// dense), on any trip and any rank. If a loop moves both, they are on the same
-/// trip, so the step moves by the difference.
+/// Returns true if the step touches a byte of the (dense) memory that a
+/// collective holds, on any trip and any rank. If a loop moves both, they are
+/// on the same trip, so the step is shifted by the difference.
 bool InFlightVerifier::touches(const StepAccess &access,
                                const StepAccess &held) const {
   StridedBytes bytes(getSize(access.dtype));

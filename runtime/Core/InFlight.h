@@ -1,14 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Checks that nothing touches what is in flight. From its start to its
-/// done, a collective may read its source and write its destination at any
-/// time. So in between
+/// \file Checks that nothing touches the memory of collectives in flight.
+/// Between its start and its done step, a collective may read its source and
+/// write its destination at any time. So in between
 ///
 ///   * no step writes a byte of the source,
 ///   * no step reads or writes a byte of the destination,
-///   * and the done is in the same region as the start: a body does not end
-///     before the collectives that it has started.
+///   * and the done step is in the same region as the start step: a body does
+///     not end before the collectives that it has started.
 ///
 /// It makes no difference where the bytes are: in the arena, in an output, or
 /// in an input that an output overwrites. A loop between start and done counts

@@ -37,10 +37,10 @@ void StridedBytes::add(int64_t size, Wide stride) {
   dims.push_back({stride, size});
 }
 
-/// Returns true if some sum of multiples of the strides is in first .. last.
-/// Together the multiples are at most `rest`. More than one multiple of a
-/// stride must be tried only if smaller strides together reach beyond a greater
-/// one.
+/// Returns true if any sum of multiples of the strides is in first .. last.
+/// Each stride may be taken fewer times than its dimension's size; `rest` is
+/// the largest possible sum. Several multiples of a stride are tried only if
+/// the smaller strides together reach further than that stride.
 bool StridedBytes::search(absl::Span<const Dim> dims, Wide rest, Wide first,
                           Wide last, int &budget) {
   if (first <= 0)

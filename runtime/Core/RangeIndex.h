@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Finds which ranges of bytes overlap a given one, and whether strided
-/// bytes reach into a range.
+/// \file Finds the ranges of bytes that overlap a given range, and determines
+/// whether strided bytes reach into a range.
 
 #ifndef TPRT_CORE_RANGEINDEX_H
 #define TPRT_CORE_RANGEINDEX_H
@@ -19,9 +19,9 @@
 namespace tprt {
 
 /// Ranges of bytes in several memories, searched by overlap. Ranges are grouped
-/// by the power of two below their length, and then ordered by their begin, so
-/// that a search visits few ranges that end too early: if ranges are disjoint,
-/// at most two for each power.
+/// by the power of two below their length, and then ordered by where they
+/// begin. So a search visits few ranges that end too early: at most two for
+/// each power if ranges are disjoint.
 class RangeIndex {
 public:
   struct Memory {
@@ -34,8 +34,8 @@ public:
   void insert(Memory memory, int64_t begin, int64_t end, uint32_t id);
   void erase(Memory memory, int64_t begin, int64_t end, uint32_t id);
 
-  /// Calls `visit(id)` for every range that overlaps, and for some that may
-  /// not, until it returns true.
+  /// Calls `visit(id)` for every range that overlaps [begin, end), and possibly
+  /// for others, until `visit` returns true.
   template <typename Visit>
   void find(Memory memory, int64_t begin, int64_t end, Visit visit) const {
     for (unsigned power = 0; power < kPowers; ++power) {
@@ -75,8 +75,8 @@ private:
 };
 
 /// The bytes at `offset` + sum i*strides + j, for all i below the sizes and j
-/// below the size of an element. Numbers are wide, so that sums of values that
-/// were checked individually do not overflow.
+/// below the size of an element. Uses wide numbers, so that sums of
+/// individually checked values do not overflow.
 class StridedBytes {
 public:
   __extension__ using Wide = __int128;
@@ -87,8 +87,8 @@ public:
   void add(int64_t size, Wide stride);
   void move(Wide by) { offset += by; }
 
-  /// Returns true if one of them is among the bytes 0 .. `length`, and also if
-  /// strides interleave in more than kMostTries ways.
+  /// Returns true if any of these bytes are among the bytes 0 .. `length`, and
+  /// also if strides interleave in more than kMostTries ways.
   bool reach(Wide length) const;
 
 private:

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file One thread per local rank, kept from run to run: libraries keep memory
-/// per thread, and a decode step is shorter than the creation of threads.
+/// \file One thread per local rank, kept between runs: libraries keep memory
+/// per thread, and creating threads takes longer than a decode step.
 
 #ifndef TPRT_CORE_RANKTHREADS_H
 #define TPRT_CORE_RANKTHREADS_H
@@ -26,8 +26,8 @@ public:
 
   /// LimitReached if not all of the threads could be started.
   absl::Status getStatus() const { return status; }
-  /// Lets threads look for their next job for a while before they sleep. Each
-  /// thread must have a core of its own.
+  /// Makes threads poll for their next job for a while before they sleep. Each
+  /// thread must have its own core.
   void letSpin() { spins = true; }
 
   /// Runs job(i) on each thread i. No job may be under way.
@@ -39,8 +39,8 @@ public:
 
 private:
   void serve(int index);
-  /// Waits for a job other than the one numbered `seen`; returns false if there
-  /// will be none.
+  /// Waits for a job other than the one numbered `seen`; returns false if no
+  /// more jobs will come.
   bool awaitJob(uint32_t seen);
 
   std::atomic<bool> spins{false};

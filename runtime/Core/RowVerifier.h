@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The base of all checks of an artifact's rows. A broken row is named by
-/// its table and number, the only names that a reader of the file has.
+/// \file The base of all checks of an artifact's rows. Messages identify a
+/// broken row by its table and number, the only names that a reader of the file
+/// knows.
 
 #ifndef TPRT_CORE_ROWVERIFIER_H
 #define TPRT_CORE_ROWVERIFIER_H

@@ -22,8 +22,8 @@ using nlohmann::json;
 
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
-/// Far more than the format needs. A parsed bracket takes 80 times its own
-/// size.
+/// Far more than the format needs. The parser uses 80 times the size of a
+/// bracket for it.
 static constexpr size_t kMaxDepth = 64;
 
 static absl::optional<DType> parseDType(absl::string_view name) {
@@ -64,11 +64,11 @@ static bool isDeep(absl::string_view text) {
   return false;
 }
 
-/// Parses JSON and notes a key that an object repeats, as the parser itself
-/// would silently keep the last. Returns a discarded value if the text is not
-/// JSON or nests too deeply.
+/// Parses JSON and notes a key that an object repeats, since the parser itself
+/// would silently keep the last value. Returns a discarded value if the text is
+/// not JSON or nests too deeply.
 static json parseJson(absl::string_view text, std::string &duplicate) {
-  // The parser would skip a byte order mark, and what follows a zero byte.
+  // The parser would skip a byte order mark, and anything after a zero byte.
   constexpr absl::string_view kMark = "\xef\xbb\xbf";
   if (isDeep(text) || text.find('\0') != text.npos ||
       text.substr(0, kMark.size()) == kMark)
@@ -159,7 +159,7 @@ struct NamedRange {
 };
 
 /// Checks that every byte of the data belongs to exactly one tensor. If not,
-/// the header is not the one that was written: with a wrong length, all tensors
+/// the header is damaged: with a wrong header length, for example, all tensors
 /// would be read from the wrong place.
 static absl::Status checkCover(std::vector<NamedRange> ranges,
                                uint64_t dataSize) {
@@ -327,8 +327,8 @@ absl::Status SafetensorsFolder::readIndex(const std::string &path) {
     return makeError(ErrorCode::WeightsDuplicate, path, ": '", duplicate,
                      "' occurs twice");
   for (auto item = map->begin(); item != map->end(); ++item) {
-    // It must be a file in the same folder: an index may not point anywhere
-    // else.
+    // The value must name a file in the same folder: an index must not refer to
+    // other places.
     if (!item.value().is_string() ||
         item.value().get<std::string>().find('/') != std::string::npos)
       return makeError(ErrorCode::WeightsHeader, path, ": tensor '", item.key(),

@@ -14,10 +14,11 @@
 /// header says is checked before it is used: each kind of damage has its error
 /// code (Weights* in Errors.def).
 ///
-/// Whatever the reference implementation refuses is refused here. It accepts a
-/// little more: a name that occurs twice, JSON that nests between 64 and 128
-/// deep, sizes of more than 63 bits in a shape that contains 0, entries written
-/// as arrays, and types that no program here has (F4, F6, F8_E8M0, C64).
+/// Everything that the reference implementation refuses is refused here. The
+/// reference implementation accepts a little more: a name that occurs twice,
+/// JSON that nests between 64 and 128 deep, sizes of more than 63 bits in a
+/// shape that contains 0, entries written as arrays, and types that no program
+/// here has (F4, F6, F8_E8M0, C64).
 
 #ifndef TPRT_CORE_SAFETENSORS_H
 #define TPRT_CORE_SAFETENSORS_H

@@ -15,7 +15,7 @@
 
 using namespace tprt;
 
-/// How long a run that has been aborted may take to notice.
+/// How long an aborted run may take to notice the abort.
 static constexpr absl::Duration kPatience = absl::Seconds(3);
 
 absl::Status Session::checkIdle() {
@@ -197,8 +197,8 @@ static TensorReader makeRandomTensor(DType dtype,
 }
 
 /// Fills a buffer with numbers that would win a maximum, win a minimum, or
-/// spoil a sum: all bytes of an element are equal, and form a huge number, a
-/// negative one, or NaN.
+/// spoil a sum. All bytes of an element are equal, and form a huge number, a
+/// negative number, or NaN.
 static void fillGarbage(DType dtype, int64_t bytes, char *block) {
   constexpr unsigned char kBytes[] = {0x7f, 0xfe, 0xff};
   size_t size = getSize(dtype), count = bytes / size;
@@ -247,8 +247,8 @@ absl::Status Session::bindRandom(absl::string_view name, uint64_t seed) {
   TPRT_RETURN_IF_ERROR(checkIdle());
   TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
   const InputRow &input = artifact->rows<InputRow>()[index];
-  // Weights are as small as a model's, so that activations stay in range
-  // however many layers there are.
+  // Weights are as small as in real models, so that activations stay in range
+  // for any number of layers.
   float scale = input.role == Role::Parameter ? 0.02f : 1.0f;
   const SourceRow *source = artifact->getPartSource(index);
   uint64_t own =
@@ -493,9 +493,9 @@ absl::StatusOr<std::string> Session::gather(const Distributed &tensor) {
   return whole;
 }
 
-/// Returns all ranks' blocks of a tensor, by rank. After its block, each rank
-/// sends a digest of the run and the tensor, as ranks might be reading
-/// different things.
+/// Returns all ranks' blocks of a tensor, by rank. Each rank appends to its
+/// block a digest of the run and the tensor, because ranks might be reading
+/// different values.
 absl::StatusOr<std::vector<std::string>>
 Session::exchangeBlocks(const Distributed &tensor) {
   uint64_t digest = hashBytes(tensor.name, runDigest);

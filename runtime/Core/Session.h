@@ -18,17 +18,17 @@
 /// on each.
 ///
 /// Everything that affects the results is compared between processes before the
-/// first run: the program, the options, every input and weight, and what
-/// `agree` was told. Later runs compare a digest of everything given since. If
-/// a rank was given something else, all ranks report RanksDisagree.
+/// first run: the program, the options, every input and weight, and the values
+/// passed to `agree`. Later runs compare a digest of everything passed since
+/// then. If a rank was given different values, all ranks report RanksDisagree.
 ///
 /// A failed run is final: the ranks may have stopped at different steps, so
 /// every later run returns the first error again. A refused `bind` changes
 /// nothing.
 ///
 /// A thread that is inside MPI, or in a kernel that does not end, cannot be
-/// ended. Whatever waits for such a thread gives up at its deadline; the thread
-/// and all that it uses then stay until the process ends.
+/// ended. Calls that wait for such a thread give up at their deadline. The
+/// thread and everything that it uses then remain until the process ends.
 
 #ifndef TPRT_CORE_SESSION_H
 #define TPRT_CORE_SESSION_H
@@ -67,7 +67,7 @@ class Session {
 public:
   static absl::StatusOr<std::unique_ptr<Session>>
   open(const SessionOptions &options, std::shared_ptr<const Artifact> artifact);
-  /// The same as `open` in two steps, so that a session which could not be
+  /// The same as `open` in two steps, so that a session that could not be
   /// opened can still `leave`.
   Session(SessionOptions options, std::shared_ptr<const Artifact> artifact)
       : options(std::move(options)), artifact(std::move(artifact)) {}
@@ -111,8 +111,8 @@ public:
   /// Fills every input that has a source from the files. Other parameters are
   /// filled if the files have a tensor of their name.
   absl::Status loadWeights(SafetensorsFolder &weights);
-  /// Returns true if the input with this number has a value, because it was
-  /// given one or is kept between runs.
+  /// Returns true if the input with this number has a value: it was given one,
+  /// or keeps its value between runs.
   bool hasValue(uint32_t input) const { return isBound[input]; }
   /// Notes something else that affects the results, such as how many runs there
   /// will be. The ranks' values must be equal when the next run begins.
@@ -132,8 +132,8 @@ public:
   /// outputs are parts of a tensor, `name` is the name of that tensor.
   absl::StatusOr<std::string> read(absl::string_view name);
 
-  /// Returns the whole value of an input. If the input is donated, this is what
-  /// the last run has left there.
+  /// Returns the whole value of an input. If the input is donated, this is the
+  /// value that the last run left in it.
   absl::StatusOr<std::string> readInput(absl::string_view name);
 
   /// Ends a run. Any thread may call it.
@@ -148,13 +148,13 @@ public:
   };
   std::vector<RankTimes> takeTimes();
 
-  /// For a process that ends with an error which it has already reported: tells
-  /// the ranks in other processes and gives them a moment to end cleanly.
+  /// For a process that ends with an error that it has already reported: tells
+  /// the ranks in other processes, and gives them a moment to end cleanly.
   void leave(const absl::Status &status);
 
   /// While this object lives, other ranks do not assume that this one is lost,
-  /// however long they wait for it. It is for work that only one rank does.
-  /// Nothing runs meanwhile.
+  /// however long they wait for it. It is for work that only one rank does. No
+  /// entry may run meanwhile.
   class LifeSigns {
   public:
     explicit LifeSigns(Session &session);
@@ -186,7 +186,7 @@ private:
   void abandon();
 
   /// Runs body(rank) on all local ranks; a failure ends all of them. After a
-  /// call that might never return, a body may touch only its rank.
+  /// call that might never return, `body` may access only its rank.
   template <typename Body> void startRanks(Body body) {
     threads->start([this, body](int i) {
       Rank &rank = ranks[i];
@@ -240,8 +240,8 @@ private:
   absl::optional<uint32_t> lastEntry;
   bool recording = false;
   Agreement agreement;
-  uint64_t runDigest = 0; ///< Covers what was given for all runs so far.
-  bool isStuck = false;   ///< A thread has not come back, and never will.
+  uint64_t runDigest = 0; ///< Covers the values of all runs so far.
+  bool isStuck = false;   ///< A thread has not returned, and never will.
   absl::Status failure;   ///< The error of the first failed run.
   std::unique_ptr<RankThreads> threads; ///< Last: they use all of the above.
 };

@@ -90,8 +90,8 @@ absl::Status Session::prepareRank(Rank &rank) {
   return absl::OkStatus();
 }
 
-/// Returns the rank of this process as its launcher reports it: the transport
-/// may not know it yet, or no longer.
+/// Returns the rank of this process as reported by its launcher, since the
+/// transport may not know it yet, or no longer.
 static std::string describeLaunched() {
   auto find = [](std::initializer_list<const char *> names) {
     for (const char *name : names)
@@ -108,7 +108,7 @@ static std::string describeLaunched() {
 }
 
 absl::Status Session::awaitTransport(absl::string_view doing) {
-  // The transport's own deadline, whose error says more, should pass first.
+  // The transport's own deadline should pass first, as its error says more.
   if (threads->wait(options.timeout + absl::Seconds(2)))
     return finishRanks();
   isStuck = true;
@@ -154,7 +154,8 @@ absl::Status Session::close() {
   return failure;
 }
 
-/// Keeps what a thread that cannot be ended uses until the process ends.
+/// Keeps everything that a thread that cannot be ended uses until the process
+/// ends.
 void Session::abandon() {
   struct Remains {
     std::shared_ptr<const Artifact> artifact;
@@ -183,8 +184,8 @@ int Session::getNumThreads() const {
 absl::Status Session::compareProgram(World &world) const {
   absl::Status mesh;
   int64_t wanted = artifact->getNumDevices();
-  // If the MPI library is not the launcher's, each process takes itself for a
-  // job of one.
+  // If the MPI library is not the launcher's, each process believes to be the
+  // only one of its job.
   const char *told = std::getenv("PMI_SIZE");
   if (world.getSize() == 1 && told && std::atoi(told) > 1 &&
       options.transport == "mpi")
@@ -204,8 +205,8 @@ absl::Status Session::compareProgram(World &world) const {
                      wanted, " tp-run ...");
   std::string mine = absl::StrFormat("%016x", artifact->getHash());
   auto all = world.exchange(mine, "comparing programs");
-  // If a rank has left, it found the same problem: all end with the same exit
-  // code.
+  // If a rank has left, it found the same problem, so all end with the same
+  // exit code.
   if (!all.ok())
     return mesh.ok() ? all.status() : mesh;
   for (size_t rank = 0; rank < all->size(); ++rank)
@@ -218,8 +219,7 @@ absl::Status Session::compareProgram(World &world) const {
 }
 
 /// Returns the outcome of a job that has ended. If several ranks failed, the
-/// cause is the error of the rank that did not merely hear of another's
-/// failure.
+/// cause is the error of a rank that did not merely learn of another's failure.
 absl::Status Session::finishRanks() {
   std::vector<absl::Status> errors = getRankErrors();
   if (!errors.empty() && failure.ok())
@@ -260,7 +260,7 @@ void Session::leave(const absl::Status &status) {
       world->depart();
     }
   });
-  // The process ends next, so abandoning a rank that hangs loses nothing.
+  // The process ends next, so nothing is lost by abandoning a rank that hangs.
   isStuck = !threads->wait(absl::Seconds(5));
 }
 

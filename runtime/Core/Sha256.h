@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file SHA-256 (FIPS 180-4), for naming data that may be adversarial: someone
-/// may try to construct a collision. Where only accidental collisions matter,
-/// Hash.h is faster.
+/// \file SHA-256 (FIPS 180-4), for identifying data for which someone may try
+/// to construct a collision. If only accidental collisions matter, Hash.h is
+/// faster.
 
 #ifndef TPRT_CORE_SHA256_H
 #define TPRT_CORE_SHA256_H
@@ -19,8 +19,8 @@ namespace tprt {
 class Sha256 {
 public:
   void add(absl::string_view bytes);
-  /// Also adds the length, so that two pieces differ from one that has the same
-  /// bytes.
+  /// Also adds the length, so that two pieces differ from a single piece with
+  /// the same bytes.
   void addPiece(absl::string_view bytes);
   /// Returns the hash in hexadecimal. May be called only once.
   std::string finish();

@@ -43,9 +43,9 @@ std::vector<int64_t> getStrides(absl::Span<const int64_t> shape);
 absl::optional<int64_t> getExtent(absl::Span<const int64_t> sizes,
                                   absl::Span<const int64_t> strides);
 
-/// Returns true if every element of a view has its own place in memory. Each
-/// stride must be greater than what all smaller strides reach together, as it
-/// is in every transposed, sliced or reshaped tensor, but not in a broadcast
+/// Returns true if every element of a view has its own address. Each stride
+/// must be greater than the extent of all smaller strides together. This holds
+/// for every transposed, sliced or reshaped tensor, but not for a broadcast
 /// one.
 bool isWithoutOverlap(absl::Span<const int64_t> sizes,
                       absl::Span<const int64_t> strides);

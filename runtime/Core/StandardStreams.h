@@ -11,9 +11,9 @@
 namespace tprt {
 
 /// Opens /dev/null for standard descriptors that are closed, so that no file
-/// opened later takes the number of one and is written to as if it were stdout.
-/// Reading and writing still fail, as /dev/null is opened for the opposite
-/// direction.
+/// opened later gets one of their numbers and is written to as if it were
+/// stdout. Reading and writing still fail, as /dev/null is opened for the
+/// opposite direction.
 inline void occupyStandardStreams() {
   for (int descriptor = 0; descriptor <= 2; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0)

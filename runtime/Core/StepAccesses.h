@@ -3,8 +3,8 @@
 
 /// \file Determines which memory a step reads and writes, for each kind of
 /// step. This is the only place that knows it. The verifier checks that these
-/// accesses stay inside their buffers, and that they leave alone what a
-/// collective under way needs (InFlight.h).
+/// accesses stay inside their buffers, and that they do not touch the memory of
+/// collectives under way (InFlight.h).
 
 #ifndef TPRT_CORE_STEPACCESSES_H
 #define TPRT_CORE_STEPACCESSES_H
@@ -31,10 +31,10 @@ struct StepAccess {
 
 using StepAccesses = absl::InlinedVector<StepAccess, 4>;
 
-/// Returns the accesses of a step. Its row, and the rows that this refers to,
-/// must be valid; buffers need not be. A control step reads its predicate; the
-/// steps it governs are separate. Both halves of a collective have the same
-/// accesses.
+/// Returns the accesses of a step. The step's row, and the rows to which it
+/// refers, must be valid; buffers need not be. A control step reads its
+/// predicate; the steps it governs are separate. Both halves of a collective
+/// have the same accesses.
 StepAccesses getAccesses(const Artifact &artifact, const StepRow &step);
 
 } // namespace tprt

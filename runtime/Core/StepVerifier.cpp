@@ -26,7 +26,7 @@ public:
       : RowVerifier(artifact), entry(entry), places(getBundlePlaces(artifact)) {
   }
 
-  /// Checks steps [first, first + count), with those that they govern.
+  /// Checks steps [first, first + count), including the steps that they govern.
   absl::Status verify(uint64_t first, uint64_t count, unsigned depth);
 
 private:
@@ -49,7 +49,8 @@ private:
   absl::Status verifyAccess(const StepAccess &access) const;
   int64_t getPositions(const BufferRow &buffer) const;
 
-  /// Checks that operands, which are valid by now, fit each other.
+  /// Checks that operands, which have been checked individually, fit each
+  /// other.
   template <typename Row> absl::Status verifyOperands(const Row &) const {
     return absl::OkStatus();
   }
@@ -131,9 +132,9 @@ absl::Status StepVerifier::verifyRow(const StepRow &step) const {
 // Choices
 //===----------------------------------------------------------------------===//
 
-/// Checks that both ways consist of steps that can be timed by themselves, and
-/// that outside the arena they write the same bytes. In the arena each may have
-/// memory of its own. The buffers of both are valid by now.
+/// Checks that both alternatives consist of steps that can be timed separately,
+/// and that they write the same bytes outside the arena. In the arena, each may
+/// have its own memory. The buffers of both have been checked before.
 absl::Status StepVerifier::verifyChoice(Range first, Range second) const {
   using Written = std::tuple<Space, uint32_t, uint64_t, uint64_t, int64_t,
                              uint32_t, uint32_t>;
@@ -250,9 +251,9 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   return absl::OkStatus();
 }
 
-/// Returns the number of positions that the buffer takes, each one step after
-/// the previous: one for each iteration of its loop, or for each place along
-/// its axes.
+/// Returns the number of positions that the buffer takes, one for each
+/// iteration of its loop, or for each place along its axes. Successive
+/// positions are `step` bytes apart.
 int64_t StepVerifier::getPositions(const BufferRow &buffer) const {
   if (buffer.place != kNone)
     return artifact.getGroupSize(artifact.rows<PlaceRow>()[buffer.place].axes);
@@ -274,7 +275,7 @@ absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
   if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
     return fail("the step accesses elements outside of a buffer of ",
                 buffer.size, " bytes");
-  // This also bounds the number of elements: each has its own memory.
+  // This also limits the number of elements, since each has its own memory.
   if (access.kind == AccessKind::Write &&
       !isWithoutOverlap(access.sizes, access.strides))
     return fail("the step writes elements that share memory");
@@ -333,7 +334,7 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
                        matmul.batch[1], matmul.batch[2]})
     if (size < 1)
       return fail("a matmul has a dimension of size ", size);
-  // A may be repacked into another order as a whole, in f32, so that its size
+  // The whole of A may be repacked into another order, in f32, so that size
   // must not overflow.
   int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
                       matmul.m,        matmul.k,        getSize(DType::F32)};

@@ -17,7 +17,7 @@ using namespace tprt;
 
 namespace {
 
-/// A dimension of a tensor, as its factors in another layout and the stride of
+/// A dimension of a tensor: its factors in another layout, and the stride of
 /// each factor in that layout.
 struct Factored {
   std::vector<int64_t> sizes;
@@ -79,8 +79,8 @@ static void forEachBox(absl::Span<const Interval> block,
   }
 }
 
-/// Returns the dimensions of a dense row-major tensor, each of which is its
-/// only factor.
+/// Returns the dimensions of a dense row-major tensor. Each has one factor, the
+/// dimension itself.
 static std::vector<Factored> getDense(absl::Span<const int64_t> shape) {
   std::vector<int64_t> strides = getStrides(shape);
   std::vector<Factored> dims(shape.size());
@@ -103,9 +103,9 @@ static constexpr int64_t kBuffer = 1 << 20;
 /// Up to this many bytes are read at once even if few of them are needed.
 static constexpr int64_t kSmallRead = 1 << 14;
 
-/// Copies a box of a stored tensor, from element `offset` on, to a block. A box
-/// that the buffer cannot hold, or for which too many unneeded bytes would be
-/// read, is halved.
+/// Copies a box of a stored tensor, from element `offset` on, to a block.
+/// Splits the box in half if the buffer cannot hold it, or if too many unneeded
+/// bytes would be read.
 static absl::Status readBox(const TensorReader &tensor, int64_t offset,
                             absl::Span<const int64_t> storedStrides,
                             DType dtype, char *block,
@@ -212,8 +212,8 @@ absl::Status tprt::loadSources(const Artifact &artifact, const InputRow &input,
   int64_t size = getSize(input.dtype), begin = 0;
   absl::Status status;
   for (size_t i = 0; i < sources.size() && status.ok(); ++i) {
-    // The elements of this part that the block has, counted from the start of
-    // the part.
+    // The elements of this part that are in the block, counted from the start
+    // of the part.
     std::vector<Interval> own = whole;
     char *to = block;
     if (sources.size() > 1) {
@@ -385,8 +385,8 @@ std::vector<BlockRows> tprt::getBlockRows(const Artifact &artifact, Range dims,
       artifact, dims, rank,
       [&](int64_t block, absl::Span<const int64_t> strides, int64_t whole,
           absl::Span<const int64_t> wholes, absl::Span<const int64_t> sizes) {
-        // Dimensions that are contiguous with each other in both are merged;
-        // from the minor end.
+        // Merge dimensions that are contiguous with each other in both views,
+        // starting at the minor end.
         struct Dim {
           int64_t size, stride, whole;
         };

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file From whole tensors to the block a rank holds, and back.
+/// \file Conversion between whole tensors and the blocks that ranks hold.
 ///
 /// A tensor of the program is distributed in flat blocks (ArtifactFormat.h). On
 /// a mesh of model=2, a dimension of 5 gives rank 0 elements 0..2, and rank 1
@@ -35,8 +35,8 @@ struct StoredBytes {
   char *data;
 };
 
-/// The inverse of loadSources: writes the whole value of an input to where its
-/// sources say, into one tensor for each source.
+/// The inverse of loadSources: writes the whole value of an input to the
+/// positions that its sources specify, in one tensor for each source.
 void storeSources(const Artifact &artifact, const InputRow &input,
                   const char *whole, absl::Span<const StoredBytes> tensors);
 

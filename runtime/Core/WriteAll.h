@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Writes all of some bytes to a descriptor.
+/// \file Writes a range of bytes to a descriptor completely.
 
 #ifndef TPRT_CORE_WRITEALL_H
 #define TPRT_CORE_WRITEALL_H

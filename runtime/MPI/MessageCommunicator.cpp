@@ -1,16 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Collectives made of messages between pairs, for three reasons. The
-/// reduction happens here, in rank order, with the same bits as between
-/// threads. A rank that does not come is known by name. And nothing blocks, so
-/// that a deadline, a failed peer and the launcher's SIGTERM are noticed while
-/// waiting. An all-reduce moves 2(g-1)/g of its payload, as a ring does.
+/// \file Collectives that consist of messages between pairs of ranks. There are
+/// three reasons. Reductions are computed here, in rank order, and give the
+/// same bits as between threads. If a rank is missing, messages can name it.
+/// And nothing blocks, so a deadline, a failed peer and the launcher's SIGTERM
+/// are noticed while waiting. An all-reduce moves 2(g-1)/g of its payload, as a
+/// ring does.
 ///
 /// Each message of a collective is preceded by the number of the collective and
-/// a digest of what the run depends on, so that ranks which are out of step, or
-/// were given different values, find out at once. A communicator is a tag: the
-/// messages of a pair stay in order, and all ranks run the same step table.
+/// a digest of everything that the run depends on. So ranks that are out of
+/// step, or were given different values, find out at once. A communicator is a
+/// tag: the messages of a pair stay in order, and all ranks run the same step
+/// table.
 
 #include "runtime/Communicators/Reduce.h"
 #include "runtime/MPI/MpiWorld.h"

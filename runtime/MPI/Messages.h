@@ -23,7 +23,7 @@ absl::Status checkMpi(int result, absl::string_view what);
 struct Messages {
   std::vector<MPI_Request> requests;
   std::vector<int> senders; ///< -1 for a message of ours.
-  int result = MPI_SUCCESS; ///< Of the first that could not be started.
+  int result = MPI_SUCCESS; ///< The first error in starting one.
 
   void send(MPI_Comm comm, int to, int tag, const char *data, int64_t bytes) {
     for (int64_t at = 0; at == 0 || at < bytes; at += kPiece)
@@ -51,7 +51,7 @@ private:
     senders.push_back(sender);
     if (code == MPI_SUCCESS)
       return;
-    // After a failed call, its request is undefined.
+    // The request of a failed call is undefined.
     requests.back() = MPI_REQUEST_NULL;
     if (result == MPI_SUCCESS)
       result = code;

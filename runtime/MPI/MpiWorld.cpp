@@ -1,16 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Ranks that are processes which mpirun started, on one host or several.
+/// \file Ranks that are processes started by mpirun, on one or several hosts.
 ///
-/// A group whose ranks are all on one host uses memory that they share, see
-/// SharedCommunicator.h; any other group sends messages, see
+/// A group whose ranks are all on one host uses shared memory, see
+/// SharedCommunicator.h. Any other group sends messages, see
 /// MessageCommunicator.cpp.
 ///
-/// MPI_Init and MPI_Finalize wait for all ranks and have no deadline: each is
-/// in a function of its own, whose caller watches the time. Every other MPI
-/// call here returns at once. Threads take turns at calling MPI (World::enter),
-/// so MPI_THREAD_SERIALIZED is asked for.
+/// MPI_Init and MPI_Finalize wait for all ranks and have no deadline, so each
+/// is called in its own function, whose caller limits the time. Every other MPI
+/// call here returns at once. Threads take turns in calling MPI (World::enter),
+/// so MPI_THREAD_SERIALIZED is requested.
 
 #include "runtime/MPI/MpiWorld.h"
 
@@ -61,16 +61,16 @@ absl::Status tprt::checkMpi(int result, absl::string_view what) {
   return makeError(ErrorCode::Transport, "MPI: ", what, ": ", text);
 }
 
-/// Once all ranks have come here, finalizing takes no longer than its own
-/// messages.
+/// When all ranks have called this, finalizing takes no longer than exchanging
+/// its messages.
 absl::Status MpiWorld::part() {
   if (!owned)
     return absl::OkStatus();
   return exchange("", "ending the job").status();
 }
 
-/// Not called after a failure, as other ranks may never call it: leaving
-/// without it makes the launcher end them.
+/// Not called after a failure, as other ranks may never call it. If a rank
+/// exits without it, the launcher ends the others.
 absl::Status MpiWorld::finalize() {
   if (failureRequest != MPI_REQUEST_NULL) {
     TPRT_RETURN_IF_ERROR(checkMpi(MPI_Cancel(&failureRequest), "cancelling"));
@@ -167,7 +167,7 @@ absl::Status MpiWorld::compare(CollectiveHeader ours, CollectiveHeader theirs,
 
 absl::StatusOr<std::unique_ptr<Communicator>>
 MpiWorld::split(const std::vector<int> &group) {
-  // Every split takes a new tag, as the ranks of a group may also be in other
+  // Every split uses a new tag, as the ranks of a group may also be in other
   // groups.
   int tag = kFirstGroupTag + splits++;
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> shared,
@@ -184,7 +184,7 @@ void MpiWorld::fail(const absl::Status &cause) {
       failure = cause;
   }
   if (std::this_thread::get_id() == thread)
-    tellFailure(); // otherwise the thread that may use MPI does
+    tellFailure(); // otherwise the thread that uses MPI does
 }
 
 /// Sends the failure to all others, unless it came from one of them.
@@ -206,8 +206,8 @@ void MpiWorld::tellFailure() {
   finishWithin(messages, absl::Milliseconds(500));
 }
 
-/// Gives messages a moment. If a peer cannot receive them, the launcher ends
-/// it.
+/// Waits briefly for messages to arrive. If a peer cannot receive them, the
+/// launcher ends it.
 void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
   for (absl::Time end = absl::Now() + time;
        absl::Now() < end && !wasTerminated;) {
@@ -272,7 +272,7 @@ absl::Status MpiWorld::findFailure() {
   }
   if (!wasTerminated)
     return absl::OkStatus();
-  // A rank that failed cleanly told the others before the launcher acted.
+  // A rank that failed cleanly has told the others before the launcher acts.
   for (absl::Time end = absl::Now() + absl::Milliseconds(200);
        absl::Now() < end; sched_yield())
     TPRT_RETURN_IF_ERROR(receiveFailure());
@@ -281,14 +281,14 @@ absl::Status MpiWorld::findFailure() {
                    "died; its own message names that rank");
 }
 
-/// Sleeps, longer the more it has waited. It is called only after a while:
-/// nothing wakes a sleeping rank when its message comes, which costs more than
-/// yielding, even if there are more ranks than cores.
+/// Sleeps for a time that grows with the time waited so far. Only called in
+/// long waits: a message does not wake a sleeping rank, so sleeping costs more
+/// than yielding, even if there are more ranks than cores.
 static void rest(absl::Duration waited) {
   absl::SleepFor(std::min(waited / 8, absl::Milliseconds(1)));
 }
 
-/// Returns the ranks whose messages have not come.
+/// Returns the ranks whose messages have not arrived.
 static absl::StatusOr<std::vector<int>>
 getMissingSenders(const Messages &messages) {
   std::vector<int> missing;
@@ -324,9 +324,9 @@ absl::Status MpiWorld::wait(Messages &messages,
       return absl::OkStatus();
     if (look < kFastLooks && look % 64 != 0)
       continue;
-    // In a slow wait the core may be given up for any length of time, so this
-    // checks in every round: the launcher gives a rank no more than a second
-    // before it kills it.
+    // In a long wait, this thread may lose its core for any length of time, so
+    // check in every round: the launcher kills a rank no later than a second
+    // after SIGTERM.
     TPRT_RETURN_IF_ERROR(peers.check());
     if (look < kFastLooks)
       continue;
@@ -365,7 +365,7 @@ absl::Status PeerWait::checkMissing() {
 }
 
 void MpiWorld::showLife() {
-  // A few times within the timeout of the ranks that wait.
+  // Show life a few times within the timeout of the ranks that wait.
   if (absl::Now() < lastLife + timeout / 3)
     return;
   lastLife = absl::Now();
@@ -467,7 +467,7 @@ createWorld(absl::Duration timeout) {
     TPRT_RETURN_IF_ERROR(checkMpi(
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
         "init"));
-    // Only if nobody else handles the signal.
+    // Only if no other handler is installed for the signal.
     struct sigaction now = {};
     if (sigaction(SIGTERM, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
       struct sigaction ours = {};

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file One rank's place among processes that mpirun started, and what its
-/// communicators need of it: the MPI communicator for messages, and a wait that
-/// takes into account a deadline, failures of other ranks and their signs of
-/// life.
+/// \file The world of one rank among processes that mpirun started. It provides
+/// its communicators with the MPI communicator for messages, and with a wait
+/// that takes into account a deadline, failures of other ranks and their signs
+/// of life.
 
 #ifndef TPRT_MPI_MPIWORLD_H
 #define TPRT_MPI_MPIWORLD_H
@@ -22,8 +22,8 @@ namespace tprt {
 
 struct Exchange;
 
-/// Precedes a rank's part of a collective: it differs between ranks that are
-/// out of step or were given different values.
+/// Precedes a rank's part of a collective. It differs if ranks are out of step
+/// or were given different values.
 struct CollectiveHeader {
   uint32_t index, runDigest;
 };
@@ -69,8 +69,8 @@ public:
   /// Returns true if one of these ranks has shown life since the last call.
   absl::StatusOr<bool> receiveSignsOfLife(const std::vector<int> &ranks);
 
-  /// Counts collectives whose messages are under way: MPI makes progress with
-  /// them only while it is called.
+  /// Counts collectives whose messages are under way: MPI transfers them only
+  /// while it is called.
   void beginMessages() { ++messagesUnderWay; }
   void endMessages() { --messagesUnderWay; }
   bool hasMessages() const { return messagesUnderWay > 0; }

@@ -22,7 +22,7 @@ namespace {
 constexpr uint32_t kNumBuffers = 4;
 /// The size of one rank's block in one buffer.
 constexpr int64_t kBlockBytes = 65536;
-/// Up to this size, the last rank to come reduces for all: the others are
+/// Up to this size, the last rank to arrive reduces for all: the others are
 /// waiting for it anyway.
 constexpr int64_t kSmallBytes = 8192;
 /// With this limit, each block has room for one element for every rank.
@@ -52,8 +52,8 @@ struct Seat {
   CollectiveHeader headers[kNumBuffers]; ///< The collectives of its blocks.
 };
 
-/// The contents of the group's memory, which starts as zero bytes: the buffers,
-/// a seat for each rank, and the blocks of each buffer.
+/// The contents of the group's memory, which is initially zero: the buffers, a
+/// seat for each rank, and the blocks of each buffer.
 class Room {
 public:
   Room(SharedMemory shared, size_t ranks)
@@ -140,8 +140,8 @@ private:
   /// kNumBuffers == 1.
   uint64_t nextNumber = kNumBuffers;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Running>> running;
-  /// For each buffer, the collective whose first stage is in it and has not
-  /// been read.
+  /// For each buffer, the collective whose first stage is in the buffer and has
+  /// not been read.
   Running *unread[kNumBuffers] = {};
   int64_t waited = 0;
 };
@@ -364,8 +364,8 @@ absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
                                        std::atomic<uint64_t> Seat::*reached) {
   if (number < kNumBuffers || gate.isPassed(number))
     return absl::OkStatus();
-  // The naps are short because a failed rank wakes nobody, and because MPI's
-  // messages need to be attended to.
+  // The sleeps are short because a failed rank does not wake others, and
+  // because MPI must be called to transfer messages.
   absl::Duration nap =
       world.hasMessages() ? absl::Microseconds(100) : absl::Milliseconds(20);
   bool spins = world.getCoresPerRank() > 0;

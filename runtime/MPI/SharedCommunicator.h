@@ -2,16 +2,16 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Collectives of ranks on one host, in memory that they share. Unlike
-/// with MPI messages, the last rank to come wakes those that wait, so ranks
-/// that outnumber the cores can sleep.
+/// with MPI messages, the last rank to arrive wakes the ranks that wait. So if
+/// there are more ranks than cores, waiting ranks can sleep.
 ///
 /// The group's memory has a few buffers, each with a block for every rank. A
 /// collective takes as many stages as its data needs buffers. At a stage, each
 /// rank writes its block; when all have, each reads what it needs from the
 /// others' blocks; when all have read, the buffer is free again. All ranks
-/// number the stages alike, since they run the same step table. Each block
-/// says which collective and which run it belongs to, so that ranks which are
-/// out of step, or were given different values, find out at once.
+/// number the stages in the same way, since they run the same step table. Each
+/// block records its collective and its run, so ranks that are out of step, or
+/// were given different values, find out at once.
 
 #ifndef TPRT_MPI_SHAREDCOMMUNICATOR_H
 #define TPRT_MPI_SHAREDCOMMUNICATOR_H

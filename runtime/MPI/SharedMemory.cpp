@@ -18,8 +18,8 @@
 
 using namespace tprt;
 
-/// Every memory is named this and a random number, so that a ticket from
-/// another process ID namespace opens nothing.
+/// The name of each memory is this prefix and a random number, so that a ticket
+/// from another process ID namespace does not open anything.
 static constexpr absl::string_view kName = "tp-opt-";
 
 SharedMemory &SharedMemory::operator=(SharedMemory &&other) noexcept {
@@ -59,8 +59,8 @@ absl::optional<SharedMemory> SharedMemory::create(size_t bytes) {
   std::string name = absl::StrCat(kName, absl::Hex(number, absl::kZeroPad16));
   SharedMemory made;
   made.descriptor = memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  // The size is sealed, as truncating the memory would end all other processes
-  // with SIGBUS.
+  // The size is sealed, because truncating the memory would end all other
+  // processes with SIGBUS.
   if (made.descriptor < 0 ||
       ftruncate(made.descriptor, static_cast<off_t>(bytes)) != 0 ||
       fcntl(made.descriptor, F_ADD_SEALS,
@@ -76,7 +76,7 @@ absl::optional<SharedMemory> SharedMemory::open(absl::string_view ticket,
   std::vector<absl::string_view> parts = absl::StrSplit(ticket, ' ');
   if (parts.size() != 3)
     return absl::nullopt;
-  // The link is checked first, as opening a device can have effects.
+  // Check the link first, as opening a device can have effects.
   std::string path = absl::StrCat("/proc/", parts[0], "/fd/", parts[1]);
   std::string wanted = absl::StrCat("/memfd:", parts[2]);
   char target[256];

@@ -8,9 +8,10 @@
 ///     SharedMemory same = *SharedMemory::open(ticket, bytes);
 ///     ours.close();                              // nobody can open it now
 ///
-/// It has no name in any file system, so nothing of it is left however the
-/// processes end. Other processes open it through the creator's /proc/PID/fd,
-/// which only admits processes that may also debug the creator.
+/// The memory has no name in any file system, so nothing remains after the
+/// processes end, in whatever way. Other processes open it through the
+/// creator's /proc/PID/fd, which only admits processes that may also debug the
+/// creator.
 
 #ifndef TPRT_MPI_SHAREDMEMORY_H
 #define TPRT_MPI_SHAREDMEMORY_H

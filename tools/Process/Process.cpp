@@ -22,7 +22,7 @@
 using namespace llvm;
 using namespace tp;
 
-/// Ends the process and removes the files that it was writing.
+/// Ends the process, after removing the files that it was writing.
 [[noreturn]] static void leave(int code) {
   sys::RunInterruptHandlers();
   std::_Exit(code);
@@ -62,13 +62,13 @@ static void catchNoMemory() {
         nullptr);
 }
 
-/// Constructors of shared libraries run before main, and LLVM's allocate
-/// memory: this runs before them.
+/// Constructors of shared libraries run before main. Those of LLVM allocate
+/// memory, so this must run before them.
 [[gnu::section(".preinit_array"),
   gnu::used]] static void (*catchEarly)() = catchNoMemory;
 
 /// LLVM calls this where it would otherwise abort. Some of these failures are
-/// the machine's, and none is the compiled program's fault.
+/// the machine's fault, and none is the fault of the compiled program.
 static void dieOfFatalError(void *, const char *reason, bool) {
   StringRef why = reason;
   if (why.consume_front("pthread_create failed: "))
@@ -81,7 +81,7 @@ static void dieOfFatalError(void *, const char *reason, bool) {
   leave(2);
 }
 
-/// Runs in exit(), whoever called it.
+/// Runs in exit(), no matter who called it.
 static void finishOutput() {
   outs().flush();
   std::error_code error = outs().error();

@@ -8,10 +8,10 @@
 
 namespace tp {
 
-/// Must be called first in main. However the process ends, either everything it
-/// printed has arrived or its exit code is 3. If memory or threads run out, it
-/// ends with an error and that code. If the reader of its output has gone,
-/// SIGPIPE ends it, as with other tools.
+/// Must be called first in main. However the process ends, either all of its
+/// output has been written or its exit code is 3. If memory or threads run out,
+/// the process ends with an error and code 3. If the reader of its output has
+/// gone, SIGPIPE ends the process, as with other tools.
 void setUpProcess();
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The server that editors talk to: errors, definitions and hovers in .mlir
+// The language server for editors: errors, definitions and hovers in .mlir
 // files.
 
 #include "../Process/FrontDoor.h"

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The exit code for the errors of a run.
+// The exit code that the errors of a run determine.
 
 #ifndef TPOPT_TOOLS_TPOPT_EXITCODE_H
 #define TPOPT_TOOLS_TPOPT_EXITCODE_H
@@ -17,8 +17,8 @@ namespace tp {
 /// Collects errors from any thread; the worst one decides the exit code.
 class ExitCode {
 public:
-  /// Counts an error. An error without a code counts as the user's: it is
-  /// MLIR's own, about text that does not parse.
+  /// Counts an error. An error without a code counts as the user's: it comes
+  /// from MLIR, about text that does not parse.
   void add(std::optional<ErrorCode> error);
   /// Counts a diagnostic, if it is an error.
   void add(mlir::Diagnostic &diagnostic) {

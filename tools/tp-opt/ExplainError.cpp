@@ -51,7 +51,7 @@ static constexpr bool isComplete() {
 }
 static_assert(isComplete(), "ErrorExamples.def lacks the example of a code");
 
-/// Prints a text line by line; a program keeps its indentation.
+/// Prints a text line by line; lines of a program keep their indentation.
 static void printLines(llvm::raw_ostream &os, llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> lines;
   text.split(lines, '\n');

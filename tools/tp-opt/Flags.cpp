@@ -134,13 +134,13 @@ static LogicalResult refuseParted(StringRef argument,
   return failure();
 }
 
-/// Returns true if a flag is a pass that looks at shardings.
+/// Returns true if a flag runs a pass that reads shardings.
 static bool looksAtShardings(StringRef argument) {
   StringRef flag = getFlag(argument).split('=').first;
   return flag == "tp-report" || flag == "tp-explain" || flag == "tp-strict";
 }
 
-/// Returns the arguments in an order in which passes that look at shardings run
+/// Returns the arguments in an order in which passes that read shardings run
 /// after sharding. Such a pass moves from before `--tp-shard`, the argument
 /// number `index`, to after it; with `--tp-compile`, it moves between the two
 /// halves of that pipeline.
@@ -205,11 +205,12 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   // The pass prints what propagation has recorded.
   if (explains)
     options += " explain=true";
-  // The report says how the program was verified and what was planned; without
-  // a report, nobody needs that.
+  // The report says how the program was verified and what its plan costs;
+  // without a report, this is not needed.
   if (reports)
     options += " report-verification=true";
-  // What would be a warning is an error of that pass, and said once.
+  // The pass reports as an error what would otherwise be a warning, so do not
+  // also emit the warning.
   if (isStrict)
     options += " strict=true";
   for (size_t index = 0; index < kept.size(); ++index) {

@@ -17,8 +17,8 @@ namespace tp {
 /// Returns true if --tp-import is given, so that no input file is read.
 bool isImportRequested();
 
-/// Returns the imported module as bytecode, which keeps locations. On failure,
-/// prints the reason, sets `code` and returns null.
+/// Returns the imported module as bytecode, which preserves locations. On
+/// failure, prints the reason, sets `code` and returns null.
 std::unique_ptr<llvm::MemoryBuffer>
 runImport(llvm::StringRef inputFile, const mlir::DialectRegistry &registry,
           ExitCode &code);

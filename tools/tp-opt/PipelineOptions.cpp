@@ -16,7 +16,7 @@ using namespace tp;
 
 namespace {
 
-/// Exposes the names of options, which the base class keeps to itself.
+/// Exposes the names of options, which the base class keeps private.
 template <typename Options> struct Listed : Options {
   std::vector<StringRef> list() {
     std::vector<StringRef> names;
@@ -87,9 +87,9 @@ static std::pair<StringRef, StringRef> takeOption(StringRef &text) {
   return {key, value};
 }
 
-/// Returns true for options that users do not set: tp-run, --tp-report,
-/// --tp-explain and --tp-strict, and the split that these need, give them to a
-/// pipeline.
+/// Returns true for options that users do not set. tp-run, --tp-report,
+/// --tp-explain and --tp-strict add them to a pipeline, as does splitting a
+/// pipeline for these flags.
 static bool isInternal(StringRef option) {
   return llvm::is_contained(
       {"default-mesh", "explain", "part", "report-verification", "strict"},

@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Checks names and values of the options within --tp-shard="..." before MLIR
-// parses them: its messages name neither the flag nor the existing options.
+// parses them: MLIR's messages name neither the flag nor the existing options.
 
 #ifndef TPOPT_TOOLS_TPOPT_PIPELINEOPTIONS_H
 #define TPOPT_TOOLS_TPOPT_PIPELINEOPTIONS_H
@@ -21,8 +21,8 @@ std::vector<llvm::StringRef> getPipelineOptions(llvm::StringRef flag);
 /// `verify`; empty if they are not known here.
 std::vector<llvm::StringRef> getOptionValues(llvm::StringRef option);
 
-/// Prints an error and fails if `text` has a name that is no option of the
-/// pipeline, or a value that the option cannot have.
+/// Prints an error and fails if `text` contains a name that is not an option of
+/// the pipeline, or a value that the option cannot have.
 mlir::LogicalResult checkPipelineOptions(llvm::StringRef flag,
                                          llvm::StringRef text);
 

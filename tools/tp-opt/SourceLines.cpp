@@ -118,10 +118,10 @@ bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
     return false;
   StringRef path = place.getFilename().getValue();
   if (!llvm::sys::fs::is_regular_file(path))
-    return false; // reading a pipe would wait
+    return false; // reading a pipe would block
   constexpr size_t kLooked = 512;
   auto start = llvm::MemoryBuffer::getFileSlice(path, kLooked, /*Offset=*/0);
-  // A slice that is longer than its file ends in zeros.
+  // If a slice is longer than its file, it ends in zeros.
   StringRef bytes = start ? (*start)->getBuffer().rtrim('\0') : StringRef();
   if (tprt::getFileKind({bytes.data(), bytes.size()}) == tprt::FileKind::Text)
     return false;
@@ -129,7 +129,7 @@ bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
   return true;
 }
 
-/// Returns true for the location of the module around a text, which has no
+/// Returns true for the location of the module that surrounds a text; it has no
 /// line.
 static bool isWholeFile(Location location, StringRef file) {
   auto place = dyn_cast<FileLineColLoc>(location);

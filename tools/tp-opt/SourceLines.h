@@ -3,9 +3,10 @@
 
 // Finds the lines of operations in a text whose locations do not name them.
 //
-// Exports from JAX name some operations without a file, `loc("cholesky")`. An
-// error there is reported at the operation's line in the text. A file of
-// weights has no lines, and what would be printed as its line is binary.
+// In exports from JAX, the locations of some operations are only a name,
+// `loc("cholesky")`. An error at such a location is reported at the operation's
+// line in the text. A file of weights has no lines: its contents are binary and
+// must not be printed as a source line.
 
 #ifndef TPOPT_TOOLS_TPOPT_SOURCELINES_H
 #define TPOPT_TOOLS_TPOPT_SOURCELINES_H
@@ -27,17 +28,18 @@ public:
 
   /// Emits a diagnostic again at a line of the text, if it has none. A
   /// diagnostic about the module as a whole, which has no line in an MLIR file,
-  /// goes to the file's first line. Any other goes to the line of the first
-  /// operation which has its location and whose name it mentions, or else to
-  /// its location alone, if that says anything. Returns true if it was emitted.
+  /// goes to the file's first line. Any other diagnostic goes to the line of
+  /// the first operation that has the same location and that its message names.
+  /// If there is none, it is emitted at its location, if that contains any
+  /// information. Returns true if the diagnostic was emitted.
   bool repeatAtLine(mlir::Diagnostic &diagnostic);
 
-  /// Prints a diagnostic that is about a whole file, by the file's name alone.
-  /// Returns true if it was about one.
+  /// Prints a diagnostic about a whole file, with only the file's name as
+  /// location. Returns true if the diagnostic was about a whole file.
   static bool printIfWholeFile(const mlir::Diagnostic &diagnostic);
 
   /// Prints a diagnostic without its source line if that line is in a binary
-  /// file. Returns true if it did.
+  /// file. Returns true if the diagnostic was printed.
   static bool printIfBinary(const mlir::Diagnostic &diagnostic);
 
 private:

@@ -45,7 +45,8 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
 }
 
 namespace {
-/// Names values as the text does: mlir-opt parses, and offers no other place.
+/// Names values as in the text. This is a pass because mlir-opt does the
+/// parsing and has no other hook.
 class TextNamesPass
     : public PassWrapper<TextNamesPass, OperationPass<ModuleOp>> {
 public:
@@ -62,9 +63,10 @@ private:
   llvm::MemoryBufferRef text; ///< It outlives the pass.
 };
 
-/// Counts errors, and explains those of the parser. Handlers are asked from the
-/// last to the first, and what prints is registered between the context and the
-/// parser. So this registers one whenever the parser or a pass loads a dialect.
+/// Counts errors, and explains errors of the parser. The handler that was
+/// registered last is called first, and the one that prints is registered
+/// between the creation of the context and parsing. So this class registers a
+/// handler whenever the parser or a pass loads a dialect.
 class Listener : public DialectExtensionBase {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Listener)
@@ -111,7 +113,7 @@ static int run(StringRef inputFile, std::optional<StringRef> outputFile,
   SourceLines places(text, dialects);
   MlirOptMainConfig config = flags;
   config.setPassPipelineSetupFn([&](PassManager &manager) {
-    // This handler is asked first; if it returns failure, those of mlir-opt
+    // This handler is called first. If it returns failure, mlir-opt's handlers
     // print the message.
     manager.getContext()->getDiagEngine().registerHandler(
         [&](Diagnostic &diagnostic) {

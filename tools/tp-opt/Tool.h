@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Everything between the command line and the exit code.
+// Everything between parsing the command line and returning the exit code.
 
 #ifndef TPOPT_TOOLS_TPOPT_TOOL_H
 #define TPOPT_TOOLS_TPOPT_TOOL_H

@@ -23,7 +23,7 @@ public:
   /// Returns true if --tp-trace is given.
   static bool isRequested();
 
-  /// Records the passes of a manager. The trace must outlive it.
+  /// Records the passes of a manager. The trace must outlive the manager.
   void attach(mlir::PassManager &manager);
   /// Writes the file that the flag names.
   llvm::Error write();

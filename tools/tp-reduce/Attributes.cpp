@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fewer attributes. Attributes that an operation needs are inherent, and stay.
+// Reduces attributes. Attributes that an operation needs are inherent, and
+// stay.
 
 #include "Reductions.h"
 
@@ -15,7 +16,7 @@ static bool hasAttributes(Operation *op) {
 /// Drops attributes of operations, the function and the module.
 static bool tryDropAttributes(func::FuncOp function, PatternRewriter &rewriter,
                               Trials &trials) {
-  // First for all operations together, then for one after the other.
+  // First for all operations together, then for one operation at a time.
   SmallVector<Operation *> ops;
   auto collect = [&] {
     ops.clear();

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fewer operations.
+// Reduces the number of operations.
 
 #include "Functions.h"
 #include "Reductions.h"
@@ -24,8 +24,8 @@ static bool returnEarly(func::FuncOp function, unsigned count) {
   return true;
 }
 
-/// Returns early with the results of one operation. Bisects, since the
-/// operations after the first ones that suffice do not matter.
+/// Returns early with the results of one operation. Bisects to find the first
+/// operation that suffices, since all later ones are not needed.
 static bool tryReturnEarly(func::FuncOp function, PatternRewriter &rewriter,
                            Trials &trials) {
   if (countUsers(function) != 0)
@@ -54,7 +54,7 @@ static bool isEnd(Operation *op) { return op == &op->getBlock()->back(); }
 
 static bool eraseUnused(func::FuncOp function) {
   bool isSmaller = false;
-  // Users come after what they use.
+  // Visit users before the operations that they use.
   function.walk<WalkOrder::PostOrder, ReverseIterator>([&](Operation *op) {
     if (op == function || isEnd(op) || op->getNumResults() == 0 ||
         !op->use_empty())
@@ -140,7 +140,7 @@ static bool replaceByOperands(Operation *op) {
   return true;
 }
 
-/// The same with arguments of the enclosing blocks.
+/// The same, with arguments of the enclosing blocks.
 static bool replaceByArguments(Operation *op) {
   for (Value result : op->getResults()) {
     if (result.use_empty())
@@ -179,8 +179,8 @@ static bool tryReplaceByExisting(func::FuncOp function,
                                  return replace(mapping.lookup(ops[index]));
                                });
         });
-    // The operations before this one are still at their place, or were unused
-    // and have been erased.
+    // The operations before this one are still at the same index, or were
+    // unused and have been erased.
     collect();
     index = std::min(index, ops.size());
   }

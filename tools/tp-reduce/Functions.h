@@ -10,12 +10,12 @@
 
 namespace tp {
 
-/// Returns true if the body is one block that ends in a return. MLIR accepts
-/// operations of unregistered dialects as an end as well.
+/// Returns true if the body is one block that ends in a return. MLIR also
+/// accepts operations of unregistered dialects as terminators.
 bool endsInReturn(mlir::func::FuncOp function);
 
-/// Returns how many operations of the module, including those of unregistered
-/// dialects, name the function.
+/// Returns how many operations of the module refer to the function by name,
+/// including operations of unregistered dialects.
 unsigned countUsers(mlir::func::FuncOp function);
 
 /// The operations before the return, by index.

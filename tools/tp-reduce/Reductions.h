@@ -20,7 +20,7 @@ namespace tp {
 using Reduction = bool (*)(mlir::func::FuncOp function,
                            mlir::PatternRewriter &rewriter, Trials &trials);
 
-// The reductions of one file each.
+// The reductions that are defined in one file each.
 llvm::ArrayRef<Reduction> getBodyReductions();
 llvm::ArrayRef<Reduction> getRegionReductions();
 llvm::ArrayRef<Reduction> getSignatureReductions();

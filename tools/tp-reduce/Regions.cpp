@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fewer regions and calls, and fewer values that loops carry.
+// Reduces the number of regions, calls, and values that loops carry.
 
 #include "Functions.h"
 #include "Reductions.h"
@@ -48,8 +48,8 @@ static bool liftRegion(func::FuncOp function, Operation *op, unsigned number) {
   return true;
 }
 
-/// Moves the operations of a region in front of the operation that has it,
-/// which is erased, so that they run once.
+/// Moves the operations of a region in front of the op that contains it, and
+/// erases that op, so that they run once.
 static bool tryLiftRegion(func::FuncOp function, PatternRewriter &rewriter,
                           Trials &trials) {
   if (countUsers(function) != 0)
@@ -136,7 +136,7 @@ static bool isLoop(Operation *op) {
          op->getRegions().back().front().back().getNumOperands() == count;
 }
 
-/// Drops the carried value number `index`.
+/// Drops carried value number `index`.
 static bool dropCarried(Operation *loop, unsigned index) {
   Value initial = loop->getOperand(index);
   unsigned fromEnd = loop->getNumResults() - index;

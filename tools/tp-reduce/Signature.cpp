@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Fewer arguments and results of functions that nobody calls.
+// Reduces the number of arguments and results of functions that are never
+// called.
 
 #include "Functions.h"
 #include "Reductions.h"

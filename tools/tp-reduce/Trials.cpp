@@ -38,8 +38,8 @@ bool Trials::isInteresting(ModuleOp module) {
   return answer->second;
 }
 
-/// Folds and erases operations as --reduction-tree would do without asking; if
-/// the bug needs what it erases, that ends in a crash.
+/// Folds and erases operations. --reduction-tree does the same without running
+/// the test script, and crashes if the bug needs one of the erased operations.
 static void simplify(func::FuncOp function) {
   SmallVector<Operation *> ops;
   function.getBody().walk([&](Operation *op) { ops.push_back(op); });

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Finds out which changes leave a program interesting.
+// Finds out with which changes a program remains interesting.
 
 #ifndef TPOPT_TOOLS_TP_REDUCE_TRIALS_H
 #define TPOPT_TOOLS_TP_REDUCE_TRIALS_H
@@ -14,8 +14,8 @@
 
 namespace tp {
 
-/// Runs the test script of a reduction. The reduction tree repeats the same
-/// programs, so answers are remembered.
+/// Runs the test script of a reduction. Results are cached, since the reduction
+/// tree tries the same programs repeatedly.
 class Trials {
 public:
   /// `tester` must outlive this object.

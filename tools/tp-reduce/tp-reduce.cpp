@@ -37,8 +37,8 @@ Makes a program small that shows a bug.
 Example of a script, for a crash: tp-opt "$1" --tp-shard; test $? -ne 139
 )";
 
-/// MLIR itself prints only errors, but that the script does not find the bug in
-/// the input is a warning.
+/// MLIR itself prints only errors, but if the script does not find the bug in
+/// the input, that is a warning.
 static mlir::LogicalResult printWarning(mlir::Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Warning)
     return mlir::failure();

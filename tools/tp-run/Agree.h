@@ -11,8 +11,8 @@
 
 namespace tprun {
 
-/// Notes each option that affects what is computed or which calls of the
-/// session are made. The session compares them before the first run.
+/// Notes each option that affects the results, or which calls are made to the
+/// session. The session compares these between ranks before the first run.
 absl::Status agreeOnOptions(tprt::Session &session, const Options &options,
                             const std::string &entry);
 

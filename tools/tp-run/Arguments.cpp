@@ -76,7 +76,8 @@ absl::Status tprun::refuseEmpty(absl::Span<char *const> arguments) {
   return absl::OkStatus();
 }
 
-/// Returns how many letters have to be added, left out or replaced.
+/// Returns how many letters must be added, removed or replaced to turn `a` into
+/// `b`.
 static size_t getDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -110,8 +111,8 @@ static std::string findNearFlag(absl::string_view word) {
   return nearest;
 }
 
-/// Suggests what to write instead of an unknown flag. `argument` is all of it,
-/// including its value.
+/// Suggests what to write instead of an unknown flag. `argument` is the whole
+/// argument, including the flag's value.
 static std::string getRemedy(absl::string_view argument,
                              absl::string_view flag) {
   for (absl::string_view option :
@@ -153,7 +154,7 @@ absl::Status tprun::refuseUnknown(absl::Span<char *const> arguments) {
     }
     if (!flag) {
       std::string all(argument);
-      // The next word is taken for the flag's value, unless it names a program.
+      // The next word is the flag's value, unless it is the name of a program.
       if (name.size() == argument.size() && i + 1 < arguments.size())
         if (absl::string_view next = arguments[i + 1];
             !absl::StartsWith(next, "-") && !absl::StrContains(next, ".mlir") &&
@@ -162,7 +163,7 @@ absl::Status tprun::refuseUnknown(absl::Span<char *const> arguments) {
       return makeError(ErrorCode::BadOption, arguments[i], ": ",
                        getRemedy(all, name));
     }
-    // Its value is not a flag, whatever it begins with.
+    // The next argument is the value and not a flag, whatever it begins with.
     if (name.size() == argument.size() && !flag->IsOfType<bool>())
       ++i;
   }

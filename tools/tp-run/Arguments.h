@@ -25,8 +25,8 @@ void spellWithUnderscores(absl::Span<char *const> arguments);
 /// only the last of a repeated flag.
 absl::StatusOr<NamedTexts> takeInputs(std::vector<char *> &arguments);
 
-/// Refuses flags with an empty value, which a shell makes of an unset variable:
-/// they would mean the same as no flag.
+/// Refuses flags with an empty value, which result from unset shell variables:
+/// they would have the same effect as leaving the flag out.
 absl::Status refuseEmpty(absl::Span<char *const> arguments);
 
 /// Refuses flags that do not exist, and suggests what to write.

@@ -16,22 +16,22 @@ using namespace tprt;
 using namespace tprun;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// Allowed multiples of the spread.
+/// The multiples of the spread that are allowed.
 static constexpr double kSpreads = 8, kMeanSpreads = 4;
 static constexpr double kUlps = 2;
-/// Allowed fraction of a tensor's largest number.
+/// The fraction of a tensor's largest number that is allowed.
 static constexpr double kMostAllowed = 1e-2;
-/// With fewer elements than this, a mean says nothing.
+/// With fewer elements than this, a mean is not meaningful.
 static constexpr size_t kLeastForMean = 16;
 
 namespace {
-/// The bits of a float's fraction, and the smallest exponent of a normal
+/// The precision of a float type in bits, and the smallest exponent of a normal
 /// number.
 struct Format {
   int precision, minExponent;
 };
 
-/// A tensor of floats, the wanted tensor and its draws.
+/// A tensor of floats, the expected tensor and its draws.
 class Floats {
 public:
   Floats(DType dtype, absl::string_view got, absl::string_view wanted,
@@ -110,9 +110,9 @@ void Floats::findSpreads(DType dtype,
   pooledSpread = *place;
 }
 
-/// Returns the distance to the next number of the type. For subnormal numbers
-/// it is that of the smallest normal ones, as compiled code may flush smaller
-/// numbers to zero.
+/// Returns the distance to the next number of the type. For subnormal numbers,
+/// returns the distance for the smallest normal number, as compiled code may
+/// flush subnormal numbers to zero.
 double Floats::getUlp(double value) const {
   int exponent = value == 0 || !std::isfinite(value) ? format.minExponent
                                                      : std::ilogb(value);

@@ -3,13 +3,13 @@
 
 /// \file Decides whether two tensors differ by more than rounding explains.
 ///
-/// A sharded program rounds in other places than the whole one and adds in
-/// another order. What that does to an output depends on the program: a loss
-/// keeps seven digits, while a gradient that should be zero keeps none. So the
-/// whole program is run again a few times with other rounding errors (see
-/// Reference.h). How far these draws move an element is the element's spread;
-/// three of four elements have less than the tensor's spread. With s the larger
-/// of the two, an element
+/// A sharded program rounds in other places than the whole program, and adds in
+/// another order. The effect on an output depends on the program: a loss keeps
+/// seven digits, while a gradient that should be zero keeps none. So the whole
+/// program is run again a few times with other rounding errors (see
+/// Reference.h). The element's spread is the distance by which these draws move
+/// it. The tensor's spread is above that of three of four elements. If s is the
+/// larger of the two, an element
 ///
 ///     is fine        up to 8 s, at most 1e-2 of the tensor's largest number,
 ///                    and 2 ulps of its type on top
@@ -17,9 +17,9 @@
 ///                    and would explain a real error as well
 ///     is wrong       above that
 ///
-/// For narrow types, 8 s may be more than a real error. So differences must
-/// also be small on average: their root mean square may be at most 4 times that
-/// of the draws, plus an ulp.
+/// For narrow types, a real error may be below 8 s. So differences must also be
+/// small on average: their root mean square may be at most 4 times that of the
+/// draws, plus an ulp.
 ///
 /// Integers and truth values must be equal, except where a draw has another
 /// value.
@@ -41,7 +41,8 @@ struct Comparison {
   /// Undecided if at most half of the elements are fine.
   Verdict verdict = Verdict::Fine;
   int64_t elements = 0, undecided = 0;
-  // For floats, the element that stands out most.
+  // For floats, the element whose difference is the largest fraction of what is
+  // allowed.
   int64_t place = 0; ///< In row-major order.
   double difference = 0, spread = 0, allowed = 0;
   /// True if `difference` is the root mean square over all elements.
@@ -50,7 +51,7 @@ struct Comparison {
 
 /// Compares two tensors of the same type and size, given random draws of the
 /// second. NaN equals NaN and an infinity equals itself; compared with anything
-/// else they differ by infinity.
+/// else, their difference is infinity.
 Comparison compare(tprt::DType dtype, absl::string_view got,
                    absl::string_view wanted,
                    absl::Span<const absl::string_view> draws);

@@ -22,7 +22,7 @@ using namespace tprt;
 static constexpr uint64_t kMaxBytes = uint64_t{2} << 30;
 static constexpr absl::string_view kSuffix = ".tpx";
 
-/// Returns the compiler's name for the backend's target: virtual ranks run the
+/// Returns the compiler's name for the backend's target. Virtual ranks run the
 /// same code as GPUs.
 static std::string getTarget(const tprun::Options &options) {
   return options.backend == kVirtual ? kCudaTarget : options.backend;
@@ -60,7 +60,7 @@ static std::string identify(const std::string &path) {
                       info.st_ctim.tv_nsec);
 }
 
-/// Returns the name under which a compiled program is kept.
+/// Returns the name of a compiled program in the cache.
 static absl::StatusOr<std::string> getName(const std::string &program,
                                            const std::string &pipeline) {
   TPRT_ASSIGN_OR_RETURN(File file, File::open(program));
@@ -72,8 +72,8 @@ static absl::StatusOr<std::string> getName(const std::string &program,
   hash.addPiece(getHostCpu());
   hash.addPiece(text.view());
   hash.addPiece(pipeline);
-  // If a value names a file (a plan, a machine, an assembler), its current
-  // contents count.
+  // If a value names a file (a plan, a machine, an assembler), the name depends
+  // on the current contents of that file.
   for (const std::string &value : getValues(pipeline)) {
     auto named = File::open(value);
     if (getErrorCode(named.status()) == ErrorCode::FileUnreadable) {
@@ -88,7 +88,7 @@ static absl::StatusOr<std::string> getName(const std::string &program,
   return absl::StrCat(hash.finish(), kSuffix);
 }
 
-/// Loads what is kept under a name, if it is complete and runs on this machine.
+/// Loads an entry of the cache, if it is complete and runs on this machine.
 static absl::StatusOr<std::shared_ptr<const Artifact>>
 load(const CacheFolder &folder, const std::string &name,
      absl::string_view target) {

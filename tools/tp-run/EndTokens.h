@@ -3,7 +3,7 @@
 
 /// \file The tokens after which a text is complete.
 ///
-/// A checkpoint has them in a file next to its weights: `eos_token_id` of
+/// A checkpoint lists them in a file next to its weights: `eos_token_id` of
 /// generation_config.json, else of config.json, is a token id, a list of them,
 /// or null. `--end_token=2,7` overrides this, and `--end_token=none` means that
 /// no token ends a text.

@@ -64,8 +64,7 @@ findLogits(const Artifact &artifact, absl::string_view entryName) {
   return found;
 }
 
-/// Picks the token that follows the one at `place` of those that the entry was
-/// given.
+/// Picks the token that follows the entry's input token at `place`.
 static absl::StatusOr<int64_t> pick(Session &session, const OutputRow &output,
                                     int64_t place, double temperature,
                                     uint64_t random) {
@@ -77,8 +76,8 @@ static absl::StatusOr<int64_t> pick(Session &session, const OutputRow &output,
   int64_t rows = row == 0 ? 0 : static_cast<int64_t>(bytes.size()) / row;
   if (rows == 0)
     return makeError(ErrorCode::UnknownName, "the logits are empty");
-  // A single row belongs to the last token; else there is one row for each
-  // token.
+  // If there is one row, it belongs to the last token; otherwise there is one
+  // row for each token.
   int64_t at = rows == 1 ? 0 : std::min(place, rows - 1);
   return tprun::sample(output.dtype,
                        absl::string_view(bytes).substr(at * row, row),
@@ -102,7 +101,7 @@ tprun::generate(Session &session, const Options &options, bool prints) {
   auto length = static_cast<int64_t>(prompt.size());
   int64_t capacity =
       artifact.rows<EntryRow>()[*artifact.findEntry("decode")].positions;
-  // The last token generated is not fed back.
+  // The last generated token is not fed back.
   if (capacity > 0 && length + options.maxTokens - 1 > capacity)
     return makeError(ErrorCode::CacheFull, length, " tokens and ",
                      options.maxTokens, " new ones do not fit into a cache of ",

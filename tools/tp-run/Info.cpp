@@ -49,7 +49,7 @@ static std::string describeAxis(const Artifact &artifact,
   return text;
 }
 
-/// Returns, for example, `[{"data"}, {}]`, as programs write it; `whole` if
+/// Returns, for example, `[{"data"}, {}]`, the notation of programs; `whole` if
 /// nothing is sharded.
 static std::string describeSharding(const Artifact &artifact, Range dims) {
   std::vector<std::string> parts;
@@ -84,7 +84,7 @@ static const char *describeRole(Role role) {
 
 namespace {
 
-/// An input or output, or several that are alike.
+/// An input or output, or several that differ only in a number.
 struct Line {
   std::string kind, name, type, sharding, local;
   int first = -1, last = -1; ///< The numbers for `*` in the name.

@@ -13,7 +13,7 @@
 
 namespace tprun {
 
-/// The inputs that --generate binds in each step.
+/// The inputs that --generate binds for each step.
 inline constexpr absl::string_view kGenerateInputs[] = {"tokens", "length",
                                                         "token", "position"};
 

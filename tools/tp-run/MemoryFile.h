@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file A file that exists only in memory, for passing data between this tool
-/// and tp-opt. However both end, nothing is left behind.
+/// and tp-opt. Nothing remains after both have ended.
 
 #ifndef TPRUN_MEMORYFILE_H
 #define TPRUN_MEMORYFILE_H

@@ -65,7 +65,7 @@ static absl::Status checkLink(const tprun::Options &options) {
   return absl::OkStatus();
 }
 
-/// Checks the options of --train, which runs a loop of its own.
+/// Checks the options of --train, which runs its own loop.
 static absl::Status checkTraining(const tprun::Options &options) {
   if (options.train.empty()) {
     if (options.steps != 0 || !options.log.empty())

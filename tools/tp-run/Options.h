@@ -23,8 +23,8 @@ inline constexpr char kInterpreter[] = "interpreter";
 
 struct Options {
   std::string program; ///< .tpx, .mlir or .mlirbc
-  std::string shard;   ///< For .mlir: options of tp-opt's --tp-compile.
-  bool cache = true;   ///< Keep what a .mlir compiles to.
+  std::string shard;   ///< Options of --tp-compile, for .mlir.
+  bool cache = true;   ///< Cache the compiled program of a .mlir.
   std::string backend;
   int ranks = 0;
   int threads = 0;
@@ -42,10 +42,10 @@ struct Options {
   bool check = false;
   bool verify = false;
   int bench = 0;
-  absl::Duration warmUp; ///< Before --bench measures.
+  absl::Duration warmUp; ///< Time before --bench measures.
   std::string train;     ///< The data; empty if nothing is trained.
-  int64_t steps = 0;     ///< Of training.
-  std::string log;       ///< Of training; empty if there is none.
+  int64_t steps = 0;     ///< Number of training steps.
+  std::string log;       ///< File for the training log; empty: none.
   bool allowTF32 = false;
   std::string trace;
   std::string generate;

@@ -54,7 +54,8 @@ absl::Status tprun::checkWritable(const std::string &path) {
   if (isThere && S_ISDIR(info.st_mode))
     return makeError(ErrorCode::BadOption, "'", path,
                      "' is a folder; name a file in it");
-  // Moving another file there would only need permission for the folder.
+  // Replacing the file would only need permission for the folder, so check the
+  // file itself.
   if (isThere && ::access(path.c_str(), W_OK) != 0)
     return makeUnwritable(path);
   if (isWrittenInPlace(path))

@@ -4,8 +4,9 @@
 /// \file How files that a user names are written: whole or not at all.
 ///
 /// The bytes go to a new file in the folder of `path`, which is then moved to
-/// `path`: nobody ever reads half of it, and a full disk leaves what was there
-/// before. Devices, pipes and open descriptors are written to directly.
+/// `path`. So no reader ever sees an incomplete file, and if the disk is full,
+/// the previous file remains. Devices, pipes and open descriptors are written
+/// to directly.
 
 #ifndef TPRUN_OUTPUTFILE_H
 #define TPRUN_OUTPUTFILE_H
@@ -17,11 +18,12 @@
 
 namespace tprun {
 
-/// Checks that such a file can be written, before the work whose result it
-/// receives. Leaves nothing behind. BadOption for a folder.
+/// Checks that such a file can be written. Called before the work whose result
+/// it receives. Leaves nothing behind. Returns BadOption for a folder.
 absl::Status checkWritable(const std::string &path);
 
-/// FileUnwritable if the file cannot be created, DiskFull if bytes get lost.
+/// Returns FileUnwritable if the file cannot be created, and DiskFull if bytes
+/// are lost.
 absl::Status writeFile(const std::string &path, absl::string_view bytes);
 
 } // namespace tprun

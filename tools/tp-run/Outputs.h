@@ -17,8 +17,8 @@ namespace tprun {
 /// Prints each output of an entry: a line with name and type, then its rows.
 absl::Status printOutputs(tprt::Session &session, uint32_t entry);
 
-/// Prints a note on stderr that an entry has run, for a user who has asked for
-/// no visible output:
+/// Prints a note on stderr that an entry has run, for a user who did not ask
+/// for any visible output:
 ///
 ///     note: 4 ranks, 1 run of mlp, 0.6 ms, result y tensor<8x512xf32>
 void noteRun(const tprt::Session &session, const std::string &entry,

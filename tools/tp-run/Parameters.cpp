@@ -19,7 +19,7 @@ namespace {
 struct Tensor {
   DType dtype;
   std::vector<int64_t> shape;
-  int64_t covered = 0; ///< The number of its elements that parameters hold.
+  int64_t covered = 0; ///< How many of its elements are in parameters.
   std::string bytes;
 };
 

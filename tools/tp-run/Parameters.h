@@ -13,8 +13,8 @@
 namespace tprun {
 
 /// Checks, before parameters are trained, that they can be written to a
-/// safetensors file at `path`: for each tensor that the program takes
-/// parameters from, the parameters must make up the whole tensor.
+/// safetensors file at `path`: if parameters are parts of a tensor, they must
+/// make up the whole tensor.
 absl::Status checkParameterFile(const tprt::Session &session,
                                 const std::string &path);
 

@@ -47,7 +47,7 @@ static void die(const absl::Status &status) {
   std::_Exit(getExitCode(status));
 }
 
-/// Runs in exit(), whoever called it.
+/// Runs in exit(), no matter who called it.
 static void checkExit() {
   if (!isExitExpected)
     die(makeError(ErrorCode::LimitReached,
@@ -70,7 +70,7 @@ void tprun::expectExit() { isExitExpected = true; }
 
 absl::Status tprun::flushStdout() {
   errno = 0;
-  // The error flag is still set if an earlier flush failed.
+  // If an earlier flush failed, the error flag is still set.
   if (std::fflush(stdout) == 0 && !std::ferror(stdout))
     return absl::OkStatus();
   return makeError(ErrorCode::DiskFull, "cannot write to stdout: ",

@@ -11,22 +11,23 @@
 
 namespace tprun {
 
-/// Must be called first in main. From then on, if the process ends through
-/// exit() and its output did not arrive, the exit code is 3.
+/// Must be called first in main. If the process then ends through exit() and
+/// its output was not written, the exit code is 3.
 void setUpProcess();
 
-/// Called when the options have been read: a library that calls exit() after
-/// this has failed, as libgomp does when it cannot start a thread.
+/// Called when the options have been read. If a library calls exit() after
+/// this, it has failed, like libgomp when it cannot start a thread.
 void expectNoExit();
 /// Called when the work is done and main returns.
 void expectExit();
 
-/// Prints how to learn more about an error, as the last line of a run. The
-/// errors that tp-opt has printed already have theirs.
+/// Prints how to learn more about an error, as the last line of a run. For an
+/// error that tp-opt has printed, tp-opt has also printed this.
 void printHint(const absl::Status &status);
 
-/// DiskFull if anything printed to stdout so far did not arrive. If the reader
-/// of stdout has gone, SIGPIPE ends the process, as with other tools.
+/// Returns DiskFull if anything printed to stdout so far was not written. If
+/// the reader of stdout has gone, SIGPIPE ends the process, as with other
+/// tools.
 absl::Status flushStdout();
 
 } // namespace tprun

@@ -19,8 +19,8 @@
 using namespace tprt;
 using namespace tprun;
 
-/// The most input elements for which a check uses the interpreter: it then
-/// takes seconds, for programs whose work grows with their weights.
+/// The most input elements for which a check uses the interpreter. For programs
+/// whose work is proportional to their weights, it then takes seconds.
 static constexpr int64_t kMaxInterpreted = int64_t{1} << 20;
 
 /// Returns the whole program from which an artifact was made, as a file.
@@ -39,7 +39,7 @@ static absl::StatusOr<MemoryFile> getWholeProgram(const Artifact &artifact) {
 static bool isSource(const std::string &path) {
   if (absl::EndsWith(path, ".mlir") || absl::EndsWith(path, ".mlirbc"))
     return true;
-  // Opening a pipe would wait for somebody to write to it.
+  // Opening a pipe would block until somebody writes to it.
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
     return false;
@@ -58,7 +58,7 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
   }
   if (options.backend == kInterpreter) {
     if (needsCompiler) {
-      // tp-opt would also report this, but not with our code.
+      // tp-opt would also report this, but not with our error code.
       TPRT_RETURN_IF_ERROR(File::open(options.program).status());
       return loadInterpreted(options.program, options.shard);
     }
@@ -66,7 +66,7 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
     TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(*artifact));
     return loadInterpreted(whole.getPath(), "");
   }
-  // Checked before anything is compiled for the backend.
+  // Check this before anything is compiled for the backend.
   absl::Status loaded = loadBackend(options.backend).status();
   if (getErrorCode(loaded) == ErrorCode::UnknownBackend)
     return makeError(ErrorCode::UnknownBackend, "--backend=", options.backend,

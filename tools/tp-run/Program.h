@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Turns what the user names into something that a session can run.
+/// \file Turns the program that the user names into one that a session can run.
 
 #ifndef TPRUN_PROGRAM_H
 #define TPRUN_PROGRAM_H
@@ -17,19 +17,18 @@ struct Program {
   decltype(tprt::SessionOptions::createBackend) createBackend;
 };
 
-/// Loads the program that the user names: an artifact, or what the tp-opt in
-/// the folder of this tool makes of a .mlir (Compiled.h). With
+/// Loads the program that the user names: an artifact, or a .mlir, which the
+/// tp-opt in the folder of this tool compiles (Compiled.h). With
 /// --backend=interpreter nothing is compiled: a .mlir runs unchanged, or
 /// sharded by --shard, and a .tpx runs as the whole program from which it was
 /// made.
 absl::StatusOr<Program> loadProgram(const Options &options);
 
-/// Loads what an artifact of a sharded program should compute: the whole
-/// program from which it was made, on one device. If it is small, the
-/// interpreter runs it, else it is compiled for the CPU. A draw above 0 has
-/// rounding errors of its own: the interpreter rounds at random, and a compiled
-/// program moves its arguments by an ulp of the narrowest float that it
-/// computes with.
+/// Loads the reference for an artifact of a sharded program: the whole program
+/// from which it was made, on one device. The interpreter runs a small program;
+/// others are compiled for the CPU. Each draw above 0 has different rounding
+/// errors: the interpreter rounds at random, and a compiled program changes its
+/// arguments by an ulp of the narrowest float type that it computes with.
 absl::StatusOr<Program> loadReference(const tprt::Artifact &artifact,
                                       const Options &options, int draw);
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Messages for a person who waits at a terminal.
+/// \file Messages for a user who waits at a terminal.
 
 #ifndef TPRUN_PROGRESS_H
 #define TPRUN_PROGRESS_H
@@ -10,8 +10,7 @@
 
 namespace tprun {
 
-/// Shows a line on stderr until it goes out of scope; nothing if stderr is not
-/// a terminal.
+/// Shows a line on stderr while this object lives, if stderr is a terminal.
 class Progress {
 public:
   explicit Progress(absl::string_view what);

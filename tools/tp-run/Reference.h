@@ -11,9 +11,9 @@
 
 namespace tprun {
 
-/// The whole program on one device, on the inputs of a sharded one. It is run
-/// again for each draw: draw 0 is the program itself, and the others have other
-/// rounding errors, see loadReference in Program.h.
+/// The whole program on one device, with the inputs of a sharded program. It is
+/// run once for each draw: draw 0 is the program itself, and other draws have
+/// other rounding errors; see loadReference in Program.h.
 class Reference {
 public:
   Reference(const tprt::Artifact &sharded, const Options &options)

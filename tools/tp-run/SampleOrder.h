@@ -3,10 +3,10 @@
 
 /// \file The order in which the samples of a data set are used.
 ///
-/// A data set is gone through again and again. Each pass (an epoch) has another
-/// order, in which every sample comes once. The order depends only on the seed
-/// and the number of the epoch, and any place in it is computed in constant
-/// time: no list is made, kept or sent.
+/// Training goes through a data set repeatedly. Each pass (an epoch) has a
+/// different order, in which every sample occurs once. The order depends only
+/// on the seed and the number of the epoch. The sample at any position is
+/// computed in constant time, so no list is made, stored or sent.
 ///
 /// The order is a Feistel network of eight rounds over as many bits as the
 /// number of samples has, rounded up to an even number. A result that is not a
@@ -25,8 +25,8 @@ public:
   /// `samples` is between 1 and 2^62.
   SampleOrder(uint64_t samples, uint64_t seed);
 
-  /// Returns the sample at a place, counted from 0 over all epochs, which
-  /// follow each other without a gap.
+  /// Returns the sample at a position. Positions are counted from 0 over all
+  /// epochs, without a gap between epochs.
   uint64_t getSample(uint64_t place) const;
 
 private:

@@ -15,7 +15,7 @@
 using namespace tprt;
 
 namespace {
-/// Elements in memory that may be unaligned.
+/// Elements in memory, which may be unaligned.
 template <typename T> struct Logits {
   const char *begin;
   size_t count;

@@ -80,7 +80,7 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   if (wait > 0)
     std::printf("  of which waiting for other ranks %.1f us\n", wait);
   if (carried > 0) {
-    // Starting and finishing a collective takes a rank's own time only while it
+    // A rank spends time on starting and finishing a collective only while it
     // waits.
     double exposed = total[static_cast<size_t>(StepKind::CollectiveDone)];
     std::printf("  compute %.1f us, communication %.1f us, exposed %.1f us\n",
@@ -101,7 +101,7 @@ absl::Status tprun::writeTrace(const Session &session,
     if (!steps.empty())
       origin = std::min(origin, steps.front().begin);
   for (const auto &[rank, steps] : recorded) {
-    // Collectives that overlap with steps have a lane of their own.
+    // Collectives that overlap with steps have their own lane.
     int beside = session.getNumRanks() + rank;
     auto nameLane = [&](int lane, const std::string &name) {
       events.push_back({{"ph", "M"},

@@ -63,8 +63,7 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
   if (code == 127)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt could not be started; see the message above");
-  // Other signals come from a user who stops tp-opt, and end this process as
-  // well.
+  // Other signals come from a user who stops tp-opt, and end this process, too.
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     return makeError(
         ErrorCode::CompilerHindered,

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Runs a step of training again and again.
+/// \file Runs the steps of training.
 ///
 /// The entry is one that --tp-train makes: it overwrites parameters and
 /// optimizer state, which stay on the devices between steps. Each step's inputs

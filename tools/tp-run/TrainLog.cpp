@@ -32,8 +32,8 @@ StepSplit tprun::split(const Artifact &artifact,
     }
     double waited = static_cast<double>(time.wait) * 1e-9;
     split.waiting += waited;
-    // On GPUs a wait takes no time of its own: kernels wait on their stream
-    // while the collective runs on its own.
+    // On GPUs, the host's wait takes no time: kernels wait on their stream
+    // while the collective runs on its own stream.
     split.communication += std::max(0.0, seconds - waited);
   }
   return split;

@@ -14,8 +14,8 @@
 
 namespace tprun {
 
-/// How long a step took, in seconds. The rest of `total` goes to reading data
-/// and results.
+/// The time of a step, in seconds. The part of `total` that is not in the other
+/// fields is spent on reading data and results.
 struct StepSplit {
   double total = 0, compute = 0, communication = 0;
   double waiting = 0; ///< For the slowest rank of each collective.
@@ -34,7 +34,7 @@ struct TrainedStep {
   StepSplit time;
 };
 
-/// Prints steps, and writes each as a line of JSON at once, for people and
+/// Prints steps, and immediately writes each as a line of JSON, for people and
 /// programs that follow the file.
 class TrainLog {
 public:

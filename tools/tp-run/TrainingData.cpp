@@ -70,8 +70,8 @@ absl::StatusOr<TrainingData> TrainingData::open(const Artifact &artifact,
   return data;
 }
 
-/// Adds a column. All columns have the same samples, and use equally many per
-/// step.
+/// Adds a column. All columns must have the same number of samples, and use the
+/// same number per step.
 absl::Status TrainingData::addColumn(Column column, size_t sampleDims,
                                      uint64_t count) {
   size_t leading = column.shape.size() - sampleDims;
@@ -132,7 +132,7 @@ absl::Status TrainingData::openTokens(const Artifact &artifact,
       return artifact.text(input->name) == name;
     });
   };
-  // The last sample is followed by one more token, its last target.
+  // Targets need one more token after the last sample.
   uint64_t count = tokens.shape[0], ahead = isNamed("targets") ? 1 : 0;
   for (const InputRow *input : inputs) {
     absl::string_view name = artifact.text(input->name);

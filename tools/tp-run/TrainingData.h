@@ -5,10 +5,10 @@
 ///
 /// A token file is a sequence of little-endian numbers: either 16 bits each and
 /// nothing else, as nanoGPT writes them, or 16 or 32 bits each after the header
-/// of llm.c. A sample is as many tokens as a row of the input has; samples do
-/// not overlap. Inputs are told apart by their names:
+/// of llm.c. A sample has as many tokens as a row of the input; samples do not
+/// overlap. The name of an input determines what it gets:
 ///
-///     tokens    the tokens of the sample; or any name, if there is but one
+///     tokens    the tokens of the sample; any name if it is the only input
 ///     labels    the same: models imported with phase=train shift them
 ///     targets   the tokens shifted by one, for programs that do not
 ///

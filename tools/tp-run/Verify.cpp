@@ -17,7 +17,7 @@
 using namespace tprt;
 using namespace tprun;
 
-/// One of each kind, and as many mixed ones.
+/// One data set of each kind, and the same number of mixed ones.
 static constexpr int kNumDataSets = 8;
 
 /// Returns a program that the artifact contains, as a file.
@@ -48,8 +48,8 @@ static absl::Status verifyPrograms(const MemoryFile &whole,
 }
 
 namespace {
-/// A data set, the whole program's outputs for it, and how far the artifact's
-/// may be off.
+/// A data set, the whole program's outputs for it, and by how much the
+/// artifact's outputs may differ.
 struct Trial {
   std::string inputs, outputs, spreads;
 };
@@ -83,7 +83,8 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
     auto found = tensors.find(name);
     const SourceRow *source = artifact.getPartSource(index);
     if (found == tensors.end() && source) {
-      // The whole program has the tensor of which this input is a part.
+      // The whole program has an input for the tensor of which this input is a
+      // part.
       name = std::string(artifact.text(source->tensor));
       found = tensors.find(name);
     }
@@ -97,7 +98,7 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
   return absl::OkStatus();
 }
 
-/// Returns the first element that is further off than allowed; -1 if there is
+/// Returns the first element that differs by more than allowed; -1 if there is
 /// none.
 static int64_t findWrong(DType dtype, absl::string_view got,
                          absl::string_view wanted, absl::string_view spread) {

@@ -4,16 +4,15 @@
 /// \file Checks that an artifact computes what the program it was made from
 /// does, on this machine.
 ///
-/// --check runs a program once, on the inputs that the user has for it, and
-/// compares whole tensors. --verify looks for inputs on which it would be
-/// wrong:
+/// --check runs a program once, on the user's inputs, and compares whole
+/// tensors. --verify looks for inputs on which the program would be wrong:
 ///
 /// 1. tp-opt compares the local program in the artifact with the whole one, as
 ///    --tp-verify-against does, including a comparison in a prime field.
 /// 2. Every entry is run, on this machine's kernels, on the data sets of that
 ///    pass: indices inside and outside, numbers that are far apart, and garbage
-///    in the padding of buffers that have been used before. Each element may be
-///    off by as much as rounding can move it in the whole program.
+///    in the padding of buffers that have been used before. Each element may
+///    differ by as much as rounding can change it in the whole program.
 
 #ifndef TPRUN_VERIFY_H
 #define TPRUN_VERIFY_H
@@ -23,8 +22,8 @@
 
 namespace tprun {
 
-/// Prints a line for each step, and fails at the first that is wrong. Binds its
-/// own inputs.
+/// Prints a line for each step, and fails at the first one that is wrong. Binds
+/// its own inputs.
 absl::Status verifyArtifact(tprt::Session &session, const Options &options);
 
 } // namespace tprun

@@ -63,7 +63,7 @@ static absl::Status run(Session &session, const Options &options) {
     if (isSilent && isFirst)
       noteRun(session, entry, absl::Now() - begin);
   }
-  // With a benchmark, the trace shows the run whose steps are counted.
+  // If there is a benchmark, the trace shows the run whose steps are measured.
   bool isTraceOfBenchmark = options.bench > 0 && !generates;
   if (!options.trace.empty() && !isTraceOfBenchmark)
     TPRT_RETURN_IF_ERROR(
@@ -85,7 +85,7 @@ static absl::Status run(Session &session, const Options &options) {
                    isTraceOfBenchmark ? options.trace : "");
 }
 
-/// Prints the error of each failed rank and leaves without tidying up: a rank
+/// Prints the error of each failed rank and exits without cleaning up: a rank
 /// may still be inside a kernel and cannot be waited for.
 [[noreturn]] static void leave(const absl::Status &status, Session *session) {
   std::vector<absl::Status> errors;
@@ -112,15 +112,16 @@ static const char *findLauncherSize() {
   return nullptr;
 }
 
-/// Returns true if this process is a rank on GPUs of torchrun's or srun's job.
-/// If a job of one process says where NCCL finds rank 0, that counts as well.
+/// Returns true if this process is one of the ranks on GPUs that torchrun or
+/// srun started. A job of one process counts, too, if the environment says
+/// where NCCL finds rank 0.
 static bool isOneOfMany() {
   return findLauncherSize() ||
          (std::getenv("WORLD_SIZE") && std::getenv("NCCL_COMM_ID"));
 }
 
-/// Only the CUDA backend uses what torchrun and srun say: with others, each
-/// process would run the whole program.
+/// Only the CUDA backend uses the settings of torchrun and srun. With other
+/// backends, each process would run the whole program.
 static absl::Status refuseLauncher(absl::string_view size,
                                    const Options &options, int64_t ranks) {
   bool isTorch = size == "WORLD_SIZE";

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Bringing models in: what to build, and from where.
+/// \file Importing models: which program to build, and from which source.
 ///
 /// `tp-opt --tp-import=hf:DIR --tp-import-options="phase=generate batch=1"`
 /// calls importModel("hf:DIR", ..) with parsed options. A source is written
-/// KIND:PLACE; `hf` is a folder as Hugging Face publishes models
+/// KIND:PLACE; `hf` is a model folder in the format of Hugging Face
 /// (lib/Import/HuggingFace/HuggingFace.h).
 ///
 /// Options are words `key=value` separated by blanks:
@@ -47,8 +47,8 @@ struct ImportOptions {
   /// of them overflows.
   static constexpr int64_t kMaxSize = int64_t(1) << 24;
 
-  /// Reads "phase=decode cache=2048". Unknown words, ill-formed values and
-  /// contradictions are errors with their place in `text`.
+  /// Parses "phase=decode cache=2048". Unknown words, ill-formed values and
+  /// contradictions are errors that point at a position in `text`.
   static mlir::FailureOr<ImportOptions> parse(llvm::StringRef text,
                                               mlir::MLIRContext *context);
 };

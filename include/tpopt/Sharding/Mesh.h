@@ -19,7 +19,8 @@
 
 namespace tp {
 
-/// What one step along a mesh axis costs: T(bytes) = alpha + beta * bytes.
+/// The cost of communication along a mesh axis: T(bytes) = alpha + beta *
+/// bytes.
 struct Link {
   double alpha = 0; ///< Seconds of latency per launch.
   double beta = 1;  ///< Seconds per byte sent by a device.
@@ -35,15 +36,16 @@ struct Axis {
   Link link;
 };
 
-/// The most devices of a mesh. More than any machine has, and few enough that
-/// products of sizes stay in range. StableHLO's lists and artifacts have the
+/// The most devices of a mesh: more than any machine has, but few enough that
+/// products of sizes do not overflow. StableHLO's lists and artifacts have the
 /// same limit.
 inline constexpr int64_t kMaxDevices = int64_t(1) << 20;
 
-/// A grid of devices with named axes. Places are numbered row-major, the first
-/// axis slowest: on `["x"=2, "y"=4]` the one at (x=1, y=2) is number 6. There
-/// is device 6, or `deviceIds[6]` if that is not empty. Everything that
-/// computes counts places; devices are what hosts, ranks and people see.
+/// A grid of devices with named axes. Places are numbered in row-major order,
+/// with the first axis slowest: on `["x"=2, "y"=4]`, the place (x=1, y=2) has
+/// number 6. The device at this place is device 6, or `deviceIds[6]` if the
+/// list is not empty. The compiler computes with places; hosts, ranks and users
+/// see devices.
 ///
 /// Without links on the mesh, plans use alpha = 0 and an equal beta on all
 /// axes.
@@ -58,9 +60,9 @@ struct Mesh {
   int64_t getDevice(int64_t place) const {
     return deviceIds.empty() ? place : deviceIds[place];
   }
-  /// The position of the axis called `name`, if there is one.
+  /// The index of the axis called `name`, if there is one.
   std::optional<unsigned> find(llvm::StringRef name) const;
-  /// Place `number` as a position on every axis.
+  /// The coordinates of place `number` along every axis.
   llvm::SmallVector<int64_t> getCoordinates(int64_t number) const;
   /// The inverse of getCoordinates.
   int64_t getNumber(llvm::ArrayRef<int64_t> coordinates) const;
@@ -85,43 +87,44 @@ struct AxisRef {
   bool isFull(const Mesh &mesh) const {
     return pre == 1 && size == mesh.axes[axis].size;
   }
-  /// One past the last digit: the pre-size of whatever would follow.
+  /// The `pre` of a sub-axis that directly follows this one.
   int64_t end() const { return pre * size; }
 
   bool operator==(const AxisRef &o) const {
     return axis == o.axis && pre == o.pre && size == o.size;
   }
   bool operator!=(const AxisRef &o) const { return !(*this == o); }
-  /// Mesh order; within an axis the more significant part first.
+  /// Mesh order; within an axis, the more significant part comes first.
   bool operator<(const AxisRef &o) const {
     return std::tie(axis, pre, size) < std::tie(o.axis, o.pre, o.size);
   }
 
-  /// Every device step along `other` is one along this: x contains x:(2)2,
-  /// x:(1)4 contains x:(2)2, x:(1)2 does not contain x:(2)2.
+  /// Whether `other` is a part of this axis: x contains x:(2)2, x:(1)4 contains
+  /// x:(2)2, x:(1)2 does not contain x:(2)2.
   bool contains(const AxisRef &other) const;
-  /// Same start, and contains `other`: x:(1)4 has the prefix x:(1)2.
+  /// Whether `other` is a leading part of this axis: x:(1)4 has the prefix
+  /// x:(1)2.
   bool hasPrefix(const AxisRef &other) const;
-  /// Some device step is common to both.
+  /// Whether the two have a part in common.
   bool overlaps(const AxisRef &other) const;
-  /// Whether both can be digits of one factorisation of the axis, as two
-  /// sub-axes of one tensor must: x:(1)2 and x:(1)3 of an axis of 6 cannot.
+  /// Whether both can be parts of one factorization of the axis, as any two
+  /// sub-axes in one sharding must be: x:(1)2 and x:(1)3 of an axis of 6
+  /// cannot.
   bool canCoexist(const AxisRef &other) const;
-  /// The common part of two that can coexist, if any.
+  /// The common part of two axes that can coexist, if any.
   std::optional<AxisRef> getOverlap(const AxisRef &other) const;
-  /// `other` continues this one: x:(1)2 and x:(2)4 make x:(1)8.
+  /// Whether `other` directly follows this one: x:(1)2 and x:(2)4 make x:(1)8.
   bool canMerge(const AxisRef &other) const {
     return axis == other.axis && end() == other.pre;
   }
   AxisRef merge(const AxisRef &other) const {
     return {axis, pre, size * other.size};
   }
-  /// The longest leading part that is free of `other`: all, or what ends where
-  /// `other` starts. None if there is no such part.
+  /// The longest leading part that does not overlap `other`: all of it, or the
+  /// part that ends where `other` starts. None if there is no such part.
   std::optional<AxisRef> getPrefixWithoutOverlap(const AxisRef &other) const;
 
-  /// `"x"` or `"x":(1)2`; `quoted = false` leaves the quotes out, as the report
-  /// writes it.
+  /// `"x"` or `"x":(1)2`; `quoted = false` omits the quotes, as in the report.
   void print(llvm::raw_ostream &os, const Mesh &mesh, bool quoted = true) const;
 };
 
@@ -130,41 +133,45 @@ using AxisList = llvm::SmallVector<AxisRef, 2>;
 /// The number of devices along a list of axes: the product of their sizes.
 int64_t getSize(llvm::ArrayRef<AxisRef> axes);
 
-/// Appends `axis`, as one with the last entry where it continues that.
+/// Appends `axis`, and merges it with the last entry if it directly follows
+/// that.
 void appendMerged(AxisList &axes, AxisRef axis);
 
-/// The longest list of axes that both lists start with, cutting the last axis
-/// if the lists part inside one: of [x:(1)4] and [x:(1)2, y] it is [x:(1)2].
+/// The longest list of axes that both lists start with. If the lists diverge
+/// inside an axis, it ends with a part of that axis: for [x:(1)4] and [x:(1)2,
+/// y] it is [x:(1)2].
 AxisList getCommonPrefix(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 
-/// What `list` holds after `prefix`, which it must start with.
+/// The axes of `list` after `prefix`, with which it must start.
 AxisList dropPrefix(llvm::ArrayRef<AxisRef> list,
                     llvm::ArrayRef<AxisRef> prefix);
 
-/// What `list` holds before `suffix`, cutting an axis if the suffix starts
-/// inside one: [y, x:(1)4] less [x:(2)2] is [y, x:(1)2]. None if `list` does
-/// not end so.
+/// The axes of `list` before `suffix`. If the suffix starts inside an axis,
+/// that axis is split: [y, x:(1)4] less [x:(2)2] is [y, x:(1)2]. None if `list`
+/// does not end with `suffix`.
 std::optional<AxisList> dropSuffix(llvm::ArrayRef<AxisRef> list,
                                    llvm::ArrayRef<AxisRef> suffix);
 
-/// The same axes in mesh order, neighbours merged and axes of size 1 left out:
-/// a set of axes is written in this form.
+/// The same axes in mesh order, with neighbours merged and without axes of size
+/// 1. This is the form of a set of axes.
 AxisList getMerged(llvm::ArrayRef<AxisRef> axes);
 
-/// The merged set `axes` without `part`; none if it does not contain that.
+/// The merged set `axes` without `part`; none if `axes` does not contain
+/// `part`.
 std::optional<AxisList> subtract(llvm::ArrayRef<AxisRef> axes,
                                  llvm::ArrayRef<AxisRef> part);
 
 /// Whether any axis of `a` overlaps any of `b`.
 bool overlap(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 
-/// The place of device `number` along the axes as one number, first axis most
-/// significant: what decides which block of a dimension a device holds.
+/// The position of place `number` along the axes as one number, with the first
+/// axis most significant. It determines which block of a dimension the device
+/// holds.
 int64_t getPosition(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                     int64_t number);
 
-/// The groups of devices that differ along `axes` only, each ordered by
-/// position. Groups are ordered by their first device.
+/// The groups of places that differ only along `axes`, each ordered by
+/// position. Groups are ordered by their first place.
 llvm::SmallVector<llvm::SmallVector<int64_t>>
 getGroups(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 

@@ -5,9 +5,9 @@
 ///
 /// # What it does
 ///
-/// An axis on one tensor of an op says something about the op's other tensors:
-/// those that share the factor can be cut the same way, and the op then needs
-/// no communication. Propagation applies this until nothing changes.
+/// An axis on one tensor of an op can be used for the op's other tensors, too:
+/// those that share the factor can be sharded in the same way, and the op then
+/// needs no communication. Propagation repeats this until nothing changes.
 ///
 ///     x [{"data"}, {}]   w1 [{}, {"model"}]   w2 open
 ///
@@ -15,33 +15,37 @@
 ///     g = gelu(h)        g  the same
 ///     y = g . w2         w2 [{"model", ?}, {?}]   y [{"data", ?}, {?}]
 ///
-/// A dimension only ever gains axes, at the minor end, and only while it is
-/// open. A value never loses what it has, so the loop ends.
+/// A dimension can only gain axes, at the minor end, and only while it is open.
+/// A value never loses axes, so the iteration terminates.
 ///
 /// # Who wins
 ///
-/// Axes can be wanted in two places. What comes first stays, and the order is:
+/// Two dimensions can compete for the same axis. The first one gets it, and the
+/// order is:
 ///
-/// 1. user priority: for each `p`, lower first, dimensions of a higher number
-///    are hidden (empty, closed, their axes not to be used);
-/// 2. within it the steps of OpStep, so that what costs nothing to agree on is
-///    settled before what does. Values with several uses wait, because one
+/// 1. user priority: lower priorities `p` come first. Until their turn,
+///    dimensions with a higher `p` are hidden (empty, closed, their axes
+///    unavailable);
+/// 2. within a priority, the steps of OpStep: agreements that cost nothing come
+///    before those that have a cost. Values with several uses wait, because one
 ///    reshard of the value is better than one for each use;
-/// 3. within it program order, then breadth first from what changed.
+/// 3. within a step, program order, then breadth-first from the values that
+///    changed.
 ///
 /// If two factors of one op want overlapping axes in the same tensor at the
 /// same time, the larger source tensor wins; then, in an element-wise op, the
 /// factor with more pieces; then the cost model, if there is one; then the
-/// earlier operand. If two tensors disagree about one factor, the axes both
-/// start with are what they say. Results are settled before operands, and an
-/// operand of an element-wise op listens to results only: a sharding that the
-/// result refused would not help the op.
+/// earlier operand. If two tensors disagree about a factor, their common
+/// leading axes are used. Results are updated before operands, and the operands
+/// of an element-wise op follow only its results: a sharding that the result
+/// cannot have would not help the op.
 ///
-/// Unreduced axes count as used and do not travel; whether a result is a
-/// partial sum is Partition's to find out.
+/// Unreduced axes count as used and do not propagate; Partition decides whether
+/// a result is a partial sum.
 ///
-/// After Shardy's propagation (basic, aggressive, op and user priority). Unlike
-/// there the order is ours, not a pattern driver's, and losses are recorded.
+/// Based on Shardy's propagation (basic, aggressive, op and user priority).
+/// Unlike in Shardy, the order is fixed here and not by a pattern driver, and
+/// losses are recorded.
 
 #ifndef TPOPT_SHARDING_PROPAGATION_H
 #define TPOPT_SHARDING_PROPAGATION_H
@@ -56,7 +60,7 @@
 
 namespace tp {
 
-/// What kind of op it is, for the order of propagation.
+/// The kind of an op, which determines when propagation goes through it.
 enum class OpClass : uint8_t {
   Elementwise,
   DataMovement, ///< Reshape, transpose, constraints, returns.
@@ -65,8 +69,8 @@ enum class OpClass : uint8_t {
   Other,
 };
 
-/// The ways through an op: operands to results, results to operands. Between
-/// two operands both have to be open.
+/// The directions through an op: from operands to results, and from results to
+/// operands. Between two operands, both must be allowed.
 enum class Direction : uint8_t {
   None = 0,
   Forward = 1,
@@ -74,8 +78,7 @@ enum class Direction : uint8_t {
   Both = 3
 };
 
-/// An error in the graph, and where, so that a pass can say it at the right
-/// place.
+/// An error in the graph and its location, so that a pass can report it there.
 struct GraphError {
   ErrorCode code;
   std::string message;
@@ -83,7 +86,8 @@ struct GraphError {
   std::optional<ValueId> value;
 };
 
-/// A program as propagation sees it: values with shardings, ops with rules.
+/// The form in which propagation sees a program: values with shardings, ops
+/// with rules.
 ///
 ///     PropagationGraph graph;
 ///     ValueId x = graph.addValue({8, 4}, 32, xSharding);
@@ -92,48 +96,48 @@ struct GraphError {
 ///                                TensorSharding::replicate(2, /*open=*/true));
 ///     graph.addOp(&matmulRule, {x, w}, {y}, OpClass::Other);
 ///
-/// Ops are numbered in program order, the order in which they are added. A
-/// return is an identity op whose results are values with the shardings that
-/// the function's type asks for.
+/// Ops are numbered in the order in which they are added, which is program
+/// order. A return is an identity op whose results have the shardings that the
+/// function's type requires.
 class PropagationGraph {
 public:
-  /// Makes room for so many values and ops: a program's are counted sooner than
-  /// moved.
+  /// Reserves memory for this many values and ops: counting those of a program
+  /// takes less time than moving them as the lists grow.
   void reserve(size_t numValues, size_t numOps) {
     values.reserve(numValues);
     nodes.reserve(numValues);
     ops.reserve(numOps);
   }
 
-  /// A value with its annotation; all dimensions open if it has none. `name` is
-  /// anything the caller wants to find again.
+  /// A value with its annotation; without one, all dimensions must be open.
+  /// `name` is any number by which the caller can identify the value.
   ValueId addValue(llvm::ArrayRef<int64_t> shape, unsigned elementBits,
                    const TensorSharding &sharding,
                    std::optional<unsigned> name = std::nullopt);
 
-  /// `rule` must outlive the graph; equal ops may share one. `allowed` is what
-  /// a propagation barrier restricts.
+  /// `rule` must outlive the graph; equal ops may share a rule. `allowed` is
+  /// restricted by propagation barriers.
   OpId addOp(const ShardingRule *rule, llvm::ArrayRef<ValueId> operands,
              llvm::ArrayRef<ValueId> results, OpClass opClass,
              Direction allowed = Direction::Both);
 
-  /// Data flow into a region or out of it: every one of `sources` may become
-  /// `targets`. For a loop the sources are {initial value, yielded value} and
-  /// the targets {block argument, result}; for a conditional the yields of all
-  /// branches and the result. Targets share one sharding; sources keep their
-  /// own, and the difference is a reshard at the boundary. Takes the next
-  /// number among the ops, unless it fails.
+  /// Data flow into or out of a region: each of `sources` may become the value
+  /// of all `targets`. For a loop, the sources are {initial value, yielded
+  /// value}, and the targets are {block argument, result}; for a conditional,
+  /// the sources are the yields of all branches, and the target is the result.
+  /// Targets share one sharding. Each source keeps its own, and is resharded at
+  /// the boundary if it differs. The data flow gets the next number among the
+  /// ops, unless it fails.
   std::optional<GraphError> addDataFlow(llvm::ArrayRef<ValueId> sources,
                                         llvm::ArrayRef<ValueId> targets);
 
-  /// From here on the values have one sharding. All annotations among them must
-  /// be equal.
+  /// From now on these values share one sharding. All their annotations must be
+  /// equal.
   std::optional<GraphError> addShardingGroup(llvm::ArrayRef<ValueId> values);
 
   unsigned getNumValues() const { return values.size(); }
   unsigned getNumOps() const { return ops.size(); }
-  /// Values with equal shardings have the same one. It lives as long as the
-  /// graph.
+  /// Equal shardings are the same object, which is valid as long as the graph.
   const TensorSharding &getSharding(ValueId value) const {
     return *nodes[values[value].node].sharding;
   }
@@ -143,9 +147,9 @@ public:
   llvm::ArrayRef<int64_t> getShape(ValueId value) const {
     return values[value].shape;
   }
-  /// Bits of the whole tensor.
+  /// The size of the whole tensor in bits.
   uint64_t getBits(ValueId value) const { return values[value].bits; }
-  /// The values that share a sharding have the same node.
+  /// Values that share a sharding have the same node.
   unsigned getNode(ValueId value) const { return values[value].node; }
   const ShardingRule &getRule(OpId op) const { return *ops[op].rule; }
   /// Operands first, then results, as in the rule.
@@ -168,7 +172,7 @@ private:
     uint64_t bits;
     std::optional<unsigned> name;
   };
-  /// What shares one sharding.
+  /// Values that share a sharding.
   struct Node {
     const TensorSharding *sharding;
     llvm::SmallVector<ValueId, 1> values;
@@ -190,27 +194,27 @@ private:
   const TensorSharding *intern(TensorSharding sharding) {
     return &*shardings.insert(std::move(sharding)).first;
   }
-  /// `from` with an axis more on a dimension.
+  /// `from` with one more axis on a dimension.
   const TensorSharding *append(const TensorSharding *from, unsigned dim,
                                const AxisRef &axis);
 
   std::vector<Value> values;
   std::vector<Node> nodes;
   std::vector<Op> ops;
-  /// A program has few for its many values.
+  /// The distinct shardings: few, even if there are many values.
   std::unordered_set<TensorSharding, Hash> shardings;
-  /// What append() has answered.
+  /// The previous results of append().
   llvm::DenseMap<
       std::pair<const TensorSharding *, unsigned>,
       llvm::SmallVector<std::pair<AxisRef, const TensorSharding *>, 1>>
       appended;
-  /// Rules of data flow.
+  /// The rules of data flow.
   std::vector<std::unique_ptr<ShardingRule>> ownedRules;
 };
 
-/// Propagates the annotations of `graph` to the fixpoint and leaves every
-/// value's sharding in it, with a fresh record in `provenance`. Equal graphs
-/// give equal results. On an error the graph is as it was.
+/// Propagates the annotations of `graph` until nothing changes. Leaves every
+/// value's sharding in `graph`, and a new record in `provenance`. Equal graphs
+/// give equal results. If there is an error, the graph is unchanged.
 std::optional<GraphError> propagate(PropagationGraph &graph, const Mesh &mesh,
                                     Provenance &provenance);
 

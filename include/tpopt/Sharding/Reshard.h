@@ -6,10 +6,11 @@
 ///
 /// # A worked example
 ///
-/// A 16x8 tensor on `["x"=4, "y"=2]` lies as `[{"x"}, {"y"}]` and is wanted as
-/// `[{"y"}, {"x"}]`. Gathering it everywhere and cutting it anew sends 112
-/// elements per device. But half of x is as large as y, so the two can trade
-/// places while the pieces are small, and the other half of x follows:
+/// A 16x8 tensor on `["x"=4, "y"=2]` has the sharding `[{"x"}, {"y"}]` and
+/// needs `[{"y"}, {"x"}]`. Gathering the whole tensor on every device and
+/// slicing it again sends 112 elements per device. But half of x is as large as
+/// y, so the two can trade places while the blocks are small, and the other
+/// half of x follows:
 ///
 ///     [{"x"}, {"y"}]                      a 4x4 block on every device
 ///       CP{x:(1)2,y} V=16                 devices exchange whole blocks
@@ -19,14 +20,14 @@
 ///
 /// # The steps
 ///
-/// A **step** is one collective, or one of the two moves that send nothing. V
-/// is its payload in elements of one device, w what a device sends on a ring of
-/// the g devices along its axes.
+/// A **step** is one collective, or one of two operations that send nothing. V
+/// is its payload in elements per device, and w is the number of elements that
+/// a device sends on a ring of the g devices along the step's axes.
 ///
 ///     step              shardings                            V      w
-///     AllSlice          appends axes nothing uses            -      0
-///     ToPartial         such axes, or a dim's last, become   -      0
-///                       unreduced: identity elements elsewhere
+///     AllSlice          appends unused axes                  -      0
+///     ToPartial         makes unused axes, or the last of a  -      0
+///                       dim, unreduced: others hold the identity
 ///     AllGather         drops the last axes of dims          output (g-1)/g V
 ///     ReduceScatter     appends unreduced axes to dims       input  (g-1)/g V
 ///     AllReduce         drops unreduced axes                 tensor 2(g-1)/g V
@@ -35,47 +36,49 @@
 ///     CollectivePermute same number of blocks in every dim,  buffer V
 ///                       any other axes
 ///
-/// Payloads count padding. With flat uneven blocks (see Sharding.h) a dimension
-/// may be cut further, or have blocks joined, only where block boundaries
-/// coincide or where it is whole on one side: 10 rows on 4 devices (3,3,3,1)
-/// cannot become 10 rows on 2 devices (5,5) in one step. Every step obeys
-/// applyStep(), which planner, IR verifiers and tests share.
+/// Payloads include padding. With flat uneven blocks (see Sharding.h), blocks
+/// may be split or joined only if the block boundaries coincide or the
+/// dimension is whole on one side: 10 rows on 4 devices (3,3,3,1) cannot become
+/// 10 rows on 2 devices (5,5) in one step. applyStep() defines which steps are
+/// allowed; the planner, IR verifiers and tests all use it.
 ///
 /// # The plan
 ///
 /// A plan is a shortest path over shardings. A step costs alpha + beta * bytes
-/// sent, with the largest alpha and the largest beta of its axes: one launch
-/// runs all its rings in lockstep, so the slowest link sets both. Without links
-/// a step costs the bytes sent. Ties go to fewer launches, then to a fixed
-/// order. Costs are compared as integers (bytes times devices, or picoseconds),
-/// so a tie is a tie on every machine.
+/// sent, with the largest alpha and the largest beta of its axes: all rings of
+/// a launch run in lockstep, so the slowest link determines both. Without
+/// links, the cost of a step is the number of bytes sent. If costs are equal,
+/// the plan with fewer launches is chosen, and then the first in a fixed order.
+/// Costs are compared as integers (bytes times devices, or picoseconds), so the
+/// choice is the same on every machine.
 ///
-/// What the search leaves out, on purpose:
+/// The search deliberately ignores some plans:
 ///
 /// * Axes that neither side uses stay idle. Sharing an all-reduce with idle
-///   devices (slice, reduce, gather) could send less, in three launches on
-///   devices that the user left alone.
-/// * A value becomes unreduced only on axes that the target wants unreduced.
-///   Data that is only moved is never added to anything, not even to zero.
-/// * Axes move through the dimensions that either side cuts, and two more, or
-///   all where layouts are few.
+///   devices (slice, reduce, gather) could send less, but takes three launches,
+///   on devices that the user did not assign to the value.
+/// * A value becomes unreduced only on axes that the target wants unreduced. So
+///   data that only moves is never added to anything, not even to zero.
+/// * Axes move only through the dimensions that either side shards and two
+///   others, or through all dimensions if there are few layouts.
 ///
-/// It first moves axes as the two sides cut them. Unless that meets a lower
-/// bound, it also moves parts of axes: all prime parts if there are at most
-/// four, else the axes are cut into four parts, or one more than there are, in
-/// as many ways as have few states.
+/// The search first moves axes in the parts that the two sides use. If the
+/// result does not reach a lower bound, it also moves smaller parts: the prime
+/// parts if there are at most four of them. Otherwise it splits the axes into
+/// four parts, or into one more than there are, in as many ways as there are
+/// few states for.
 ///
-/// Where states are few, all of them are looked at; a plan over at most four
-/// prime parts is the cheapest there is then, with the exceptions above. Others
-/// are searched from the plan that reduces, gathers and slices, which always
-/// exists, up to a fixed number of steps: first with those axes as one that
-/// both sides keep together (ReshardBundles.h in lib/Sharding/Reshard). The
-/// plan has `complete = false` then. It matters what comes first: such a
-/// reshard is planned as its reduction (ReshardReduction.h), so that what asks
-/// the same gets one answer. Estimates ask the same, too, and so are what plans
-/// cost.
+/// If there are few states, the search visits all of them. A plan over at most
+/// four prime parts is then the cheapest, with the exceptions above. Otherwise
+/// the search starts from a plan that always exists (reduce, gather and slice),
+/// visits a limited number of states, and sets `complete = false`. It first
+/// treats axes that both sides keep together as one axis (ReshardBundles.h in
+/// lib/Sharding/Reshard). As the result depends on the order of visits, the
+/// search runs on the reduction of the reshard (ReshardReduction.h): reshards
+/// with the same reduction get the same plan. Estimates use the same searches,
+/// so an estimate is the cost of the plan.
 ///
-/// The set of steps is that of Shardy's reshard-to-collectives pass, the search
+/// The steps are those of Shardy's reshard-to-collectives pass; the search
 /// replaces its fixed order. The bounds that guide the search are in
 /// lib/Sharding/Reshard/ReshardSearch.h.
 
@@ -101,26 +104,27 @@ enum class CollectiveKind : uint8_t {
   CollectivePermute,
 };
 
-/// `all_slice`, `to_partial`, `all_gather`, ..: as ops and report spell it.
+/// `all_slice`, `to_partial`, `all_gather`, ..: the spelling in ops and in the
+/// report.
 llvm::StringRef stringify(CollectiveKind kind);
 
-/// Whether a step of this kind sends nothing, and so is no launch.
+/// Whether a step of this kind sends nothing, so that nothing is launched.
 inline bool isFree(CollectiveKind kind) {
   return kind == CollectiveKind::AllSlice || kind == CollectiveKind::ToPartial;
 }
 
-/// Whether a step of this kind combines what several devices hold.
+/// Whether a step of this kind combines the values of several devices.
 inline bool isReduction(CollectiveKind kind) {
   return kind == CollectiveKind::AllReduce ||
          kind == CollectiveKind::ReduceScatter;
 }
 
-/// What a device sends for a payload of `payload` elements over `groupSize`
-/// devices, in elements.
+/// The number of elements that a device sends for a payload of `payload`
+/// elements over `groupSize` devices.
 double getWireElements(CollectiveKind kind, int64_t groupSize, int64_t payload);
 
-/// An axis that an all-to-all takes from the end of dimension `from` and puts
-/// at the end of dimension `to`.
+/// An axis that an all-to-all removes from the end of dimension `from` and
+/// appends to dimension `to`.
 struct AxisMove {
   AxisRef axis;
   unsigned from = 0, to = 0;
@@ -130,73 +134,77 @@ struct AxisMove {
   }
 };
 
-/// One collective or free move with all that it is made of.
+/// One collective or free operation, with all of its parameters.
 struct ReshardStep {
   CollectiveKind kind = CollectiveKind::AllSlice;
-  /// One entry per dimension: the axes an AllSlice or a ReduceScatter appends,
-  /// an AllGather or a ToPartial removes. Empty for other kinds.
+  /// For each dimension, the axes that an AllSlice or a ReduceScatter appends,
+  /// or that an AllGather or a ToPartial removes. Empty for other kinds.
   llvm::SmallVector<AxisList, 4> dimAxes;
-  /// Only for AllToAll, in the order in which the targets get their axes.
+  /// Only for AllToAll, in the order in which axes are appended to their
+  /// targets.
   llvm::SmallVector<AxisMove, 2> moves;
-  /// All axes of the collective, sorted and merged. Those of a
-  /// CollectivePermute are the ones whose coordinates change.
+  /// All axes of the collective, sorted and merged. For a CollectivePermute,
+  /// those whose coordinates change.
   AxisList axes;
   /// The layout after the step.
   TensorSharding result;
-  /// V of the table above; 0 for free steps.
+  /// V of the table above; 0 for free operations.
   int64_t payload = 0;
-  /// Seconds if the mesh has links, else bytes sent per device. Set by plans.
+  /// Seconds if the mesh has links, otherwise bytes sent per device. Set by
+  /// plans.
   double cost = 0;
 
   int64_t getGroupSize() const { return getSize(axes); }
   double getWire() const {
     return getWireElements(kind, getGroupSize(), payload);
   }
-  /// `A2A{x} V=32`, without V if the step is free.
+  /// `A2A{x} V=32`, without V if nothing is sent.
   void print(llvm::raw_ostream &os, const Mesh &mesh) const;
 };
 
-/// The sharding that `step` makes of `in`, recomputed from its `kind`,
-/// `dimAxes`, `moves` and `axes`; a CollectivePermute is checked against its
-/// `result`, of which a ToPartial uses the kind. Errors say in words which part
-/// of the step is not allowed. `in` must be valid for the mesh; the axes of
-/// `step` need not be, except that each names an axis of the mesh.
+/// The sharding that results from applying `step` to `in`, recomputed from
+/// `kind`, `dimAxes`, `moves` and `axes`. A CollectivePermute is checked
+/// against its `result`, and a ToPartial takes the reduction kind from its
+/// `result`. An error says which part of the step is not allowed. `in` must be
+/// valid for the mesh; the axes of `step` need not be, except that each must
+/// name an axis of the mesh.
 llvm::Expected<TensorSharding> applyStep(const Mesh &mesh,
                                          const TensorSharding &in,
                                          const ReshardStep &step,
                                          llvm::ArrayRef<int64_t> shape);
 
-/// Whether `step` may follow `in` and leads to its `result`, with `axes` and
-/// `payload` as they should be. Returns what is wrong, if anything.
+/// Checks that `step` may be applied to `in` and leads to its `result`, and
+/// that its `axes` and `payload` are correct. Returns a description of what is
+/// wrong, if anything.
 std::optional<std::string> verifyStep(const Mesh &mesh,
                                       const TensorSharding &in,
                                       const ReshardStep &step,
                                       llvm::ArrayRef<int64_t> shape);
 
-/// The step of `kind` that leads from `in` to `out`, or why there is none.
+/// The step of `kind` that leads from `in` to `out`, or an error that says why
+/// there is none.
 llvm::Expected<ReshardStep> makeStep(const Mesh &mesh, CollectiveKind kind,
                                      const TensorSharding &in,
                                      const TensorSharding &out,
                                      llvm::ArrayRef<int64_t> shape);
 
-/// Who sends to whom in a CollectivePermute from `in` to `out`: for every
-/// device the one whose buffer it receives. Dimensions keep their positions;
-/// axes that are idle, or unreduced, on both sides keep their coordinates, and
-/// those that become idle (unreduced) take over, by position, from those that
-/// were.
+/// The senders of a CollectivePermute from `in` to `out`: for each device, the
+/// device whose buffer it receives. Dimensions keep their positions. Axes that
+/// are idle (or unreduced) on both sides keep their coordinates. Axes that
+/// become idle (or unreduced) get the positions of those that no longer are.
 llvm::SmallVector<int64_t> getPermuteSources(const Mesh &mesh,
                                              const TensorSharding &in,
                                              const TensorSharding &out);
 
-/// A sequence of steps. Empty if both sides are the same layout.
+/// A sequence of steps. Empty if both sides have the same layout.
 struct ReshardPlan {
   TensorSharding from;
   std::vector<ReshardStep> steps;
   /// The sum of the steps' costs.
   double cost = 0;
-  /// The number of steps that are not free.
+  /// The number of steps that send something.
   int64_t launches = 0;
-  /// False if the search was cut short: the plan is right, but there may be a
+  /// False if the search was cut short: the plan is correct, but there may be a
   /// cheaper one.
   bool complete = true;
 
@@ -205,26 +213,26 @@ struct ReshardPlan {
   }
   /// Elements sent per device.
   double getWire() const;
-  /// Whether devices hold all of a tensor on the way that they hold a part of
-  /// before and after.
+  /// Whether devices hold the whole tensor at some point, although they hold
+  /// only a part before and after the plan.
   bool fullyGathers() const;
   /// `S{y}; AG{x} V=64`.
   void print(llvm::raw_ostream &os, const Mesh &mesh) const;
   std::string str(const Mesh &mesh) const;
 };
 
-/// Plans reshards over one mesh and remembers them. Not thread-safe. The mesh
-/// must outlive the planner and not change.
+/// Plans reshards on one mesh and caches the plans. Not thread-safe. The mesh
+/// must outlive the planner and must not change.
 class ReshardPlanner {
 public:
-  /// `evenly`: no step may lead to blocks with padding. Then the shardings that
-  /// it plans between have none.
+  /// With `evenly`, no step may lead to blocks with padding. In that case, the
+  /// shardings passed to `plan` must not have padding either.
   explicit ReshardPlanner(const Mesh &mesh, bool evenly = false)
       : mesh(mesh), evenly(evenly) {}
 
-  /// The cheapest way from `from` to `to`, which must be valid shardings of a
-  /// tensor of this shape; only their layouts count. The reference stays valid
-  /// as long as the planner.
+  /// The cheapest plan found from `from` to `to`, which must be valid shardings
+  /// of a tensor of this shape. Only their layouts matter. The reference is
+  /// valid as long as the planner.
   const ReshardPlan &plan(const TensorSharding &from, const TensorSharding &to,
                           llvm::ArrayRef<int64_t> shape, int64_t elementBytes);
 

@@ -1,37 +1,40 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What an op does to the dimensions of its tensors, as an equation.
+/// \file Sharding rules: equations that relate the dimensions of an op's
+/// tensors.
 ///
 /// # Factors
 ///
-/// A matrix product is `ik,kj->ij`: i and j walk along with the data, k is
-/// summed. The letters are the op's **factors**. Sharding an op means sharding
-/// its factors, and every tensor it touches follows:
+/// A matrix product is `ik,kj->ij`: i and j pass through to the result, and k
+/// is summed over. The letters are the op's **factors**. Sharding an op means
+/// sharding its factors, which determines the shardings of its tensors:
 ///
 ///     k over "x":   lhs [{}, {"x"}]   rhs [{"x"}, {}]   result unreduced={"x"}
 ///
-/// That is all the two rules of tensor parallelism say. A factor in the result
-/// (outer dimension) needs no communication; a factor in no result (inner
-/// dimension) leaves partial sums.
+/// These are the two rules of tensor parallelism: a factor in the result (outer
+/// dimension) needs no communication, and a factor in no result (inner
+/// dimension) gives partial sums.
 ///
 /// The text form is einsum notation: operands, `->`, results; a letter is a
-/// factor, `(hd)` is a dimension made of several factors, major first, `1` is
-/// a dimension without a factor, `...` stands for the same leading or trailing
-/// dimensions everywhere, a `!` behind a letter marks a factor the op wants
-/// whole, and a `~` one along which the op itself sends what devices need of
-/// each other.
+/// factor, `(hd)` is a dimension made of several factors, major first, `1` is a
+/// dimension without a factor, `...` is the same list of leading or trailing
+/// dimensions everywhere, `!` after a letter marks a factor that the op needs
+/// whole, and `~` marks a factor along which the op itself exchanges data
+/// between devices.
 ///
 ///     "...,...->..."           element-wise
 ///     "...d!,d->...d"          rms_norm: statistics over d
 ///     "b(hd)->bhd"             a reshape that splits heads
 ///     "vh,...->...h"           embedding: v is in no result, so it is reduced
-///     "...d~->...k!,...k!"     top_k: of each block first, then of those
+///     "...d~->...k!,...k!"     top_k of each block, then of the results
 ///
-/// `!` never stops propagation. It tells Partition to price the ways out:
-/// gather the factor, move its axes to another factor, or decompose the op.
+/// `!` does not stop propagation. It makes Partition compare the costs of the
+/// alternatives: gather the factor, move its axes to another factor, or
+/// decompose the op.
 ///
-/// After Shardy's factor rules and GSPMD's per-op sharding (arXiv:2105.04663).
+/// Based on Shardy's factor rules and GSPMD's per-op sharding
+/// (arXiv:2105.04663).
 
 #ifndef TPOPT_SHARDING_RULE_H
 #define TPOPT_SHARDING_RULE_H
@@ -42,33 +45,34 @@
 
 namespace tp {
 
-/// What happens if a factor is sharded.
+/// The effect of sharding a factor.
 enum class FactorKind : uint8_t {
-  /// In some result: nothing to do.
+  /// The factor is in a result: nothing else is needed.
   PassThrough,
-  /// In no result: results are partial on its axes.
+  /// The factor is in no result: the results are partial along its axes.
   Reduction,
-  /// The op wants it whole.
+  /// The op needs the factor whole.
   Whole,
-  /// The op's local form sends what devices need of each other, and its price
-  /// says so (see ExchangeOpInterface). Dimensions that have such a factor may
-  /// differ in size: each lies in blocks of its own.
+  /// The op's local form exchanges data between devices, and the cost of the op
+  /// includes this (see ExchangeOpInterface). Dimensions with such a factor may
+  /// differ in size: each has its own blocks.
   Exchanged,
 };
 
 struct Factor {
   int64_t size = 1;
   FactorKind kind = FactorKind::PassThrough;
-  /// How partial results combine, for a Reduction.
+  /// For a Reduction: how partial results are combined.
   ReduceKind reduce = ReduceKind::Sum;
-  /// The letter in the equation, for messages. '\0' past the alphabet.
+  /// The letter in the equation, for messages. '\0' if there are not enough
+  /// letters.
   char name = 0;
 };
 
-/// A dimension as its factors, major first; none for a dimension of size 1 that
-/// nothing else shares.
+/// The factors of a dimension, major first. A dimension of size 1 that shares
+/// no factor with another has none.
 using DimFactors = llvm::SmallVector<unsigned, 1>;
-/// A tensor as its dimensions.
+/// The dimensions of a tensor.
 using TensorFactors = llvm::SmallVector<DimFactors, 4>;
 
 /// The sharding rule of one op with known shapes.
@@ -76,9 +80,10 @@ struct ShardingRule {
   llvm::SmallVector<Factor, 6> factors;
   llvm::SmallVector<TensorFactors, 3> operands;
   llvm::SmallVector<TensorFactors, 1> results;
-  /// Whether the first factor of a dimension of several may be cut otherwise
-  /// than in blocks of the dimension: the op's local form sends what differs,
-  /// and its price says so (see ExchangeOpInterface).
+  /// Whether the first of several factors of a dimension may be sharded in
+  /// other blocks than the dimension. If so, the op's local form sends the
+  /// difference, and the cost of the op includes this (see
+  /// ExchangeOpInterface).
   bool movesBlocks = false;
 
   /// Operands first, then results.
@@ -89,8 +94,8 @@ struct ShardingRule {
   /// Whether `factor` appears in tensor `i`.
   bool hasFactor(unsigned i, unsigned factor) const;
 
-  /// Reads `equation` for tensors of the given shapes. Errors say which letter
-  /// or dimension does not fit.
+  /// Parses `equation` for tensors of the given shapes. An error says which
+  /// letter or dimension does not fit.
   static llvm::Expected<ShardingRule>
   parse(llvm::StringRef equation,
         llvm::ArrayRef<llvm::ArrayRef<int64_t>> operandShapes,
@@ -113,32 +118,32 @@ public:
   RuleBuilder(unsigned numOperands, unsigned numResults);
   unsigned addFactor(int64_t size, FactorKind kind = FactorKind::PassThrough,
                      ReduceKind reduce = ReduceKind::Sum);
-  /// The next dimension of `tensor`.
+  /// Adds the next dimension of `tensor`.
   void addDim(unsigned tensor, llvm::ArrayRef<unsigned> factors);
-  /// Factors in no result that pass through become Reductions here.
+  /// Pass-through factors that are in no result become Reductions.
   ShardingRule build();
 
 private:
   ShardingRule rule;
 };
 
-/// Operands and a result of one shape, a factor for each dimension: of two
-/// dimensions and two operands `ij,ij->ij`.
+/// The rule for operands and a result of the same shape, with a factor for each
+/// dimension: `ij,ij->ij` for two dimensions and two operands.
 ShardingRule makeElementwiseRule(unsigned numOperands,
                                  llvm::ArrayRef<int64_t> shape);
 
-/// From a tensor to its block, in every dimension one of `counts[i]`, or, if
-/// not `toBlock`, back. What cuts the block cuts the tensor behind what makes
-/// the blocks: 8 in 4 blocks is `(ij)->j`, with i=4 wanted whole. Dimensions
-/// whose blocks are not equal have nothing in common.
+/// The rule for taking one of `counts[i]` blocks of a tensor in each dimension
+/// i, or, without `toBlock`, for assembling the tensor from such blocks. Axes
+/// of the block shard the tensor within its blocks: a dimension of 8 in 4
+/// blocks is `(ij)->j`, where i=4 must be whole. Dimensions whose blocks are
+/// not equal share no factor.
 ShardingRule makeBlockRule(llvm::ArrayRef<int64_t> shape,
                            llvm::ArrayRef<int64_t> counts, bool toBlock);
 
-/// The factors of a reshape from one shape to another: dimensions are split
-/// where both sides have a common boundary, 4x12 -> 4x2x3x2 is
-/// `i(jkl)->ijkl`, and 6x4 -> 4x6 shares no boundary but gcd parts:
-/// i=2 remains the major factor of both. Factors without a partner on the other
-/// side are Whole.
+/// The rule of a reshape. Dimensions are split into factors at boundaries that
+/// both shapes share: 4x12 -> 4x2x3x2 is `i(jkl)->ijkl`. Without shared
+/// boundaries, the greatest common divisor is a factor: 6x4 -> 4x6 has i=2 as
+/// the major factor of both shapes. A factor of only one side is Whole.
 ShardingRule makeReshapeRule(llvm::ArrayRef<int64_t> from,
                              llvm::ArrayRef<int64_t> to);
 

@@ -1,14 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How a tensor lies on the devices.
+/// \file How a tensor is distributed over the devices.
 ///
 /// # The notation
 ///
-/// A mesh names the directions of the device grid, say `["x"=2, "y"=4]`: eight
-/// devices. A sharding says, for every dimension of a tensor, which axes cut
-/// it. `[{"x"}, {}]` of an 8x6 tensor: rows are cut in two along x, columns are
-/// whole, and because y is not named, the four devices along y hold copies.
+/// A mesh names the axes of the device grid, for example `["x"=2, "y"=4]` for
+/// eight devices. A sharding lists the axes that shard each dimension of a
+/// tensor. `[{"x"}, {}]` of an 8x6 tensor: rows are split in two along x, and
+/// columns are whole. Because y is not used, the four devices along y hold
+/// copies.
 ///
 ///     [{"x"}, {}]            y=0     y=1     y=2     y=3
 ///                     x=0   0..3    0..3    0..3    0..3      (rows held)
@@ -16,36 +17,36 @@
 ///
 /// Several axes on one dimension are ordered, major first. `[{"x","y"}, {}]`
 /// numbers the devices x * 4 + y and gives each one row; `[{"y","x"}, {}]`
-/// numbers them y * 2 + x: the same pieces on other devices.
+/// numbers them y * 2 + x: the same blocks, but on different devices.
 ///
-/// **Sub-axes.** Two key-value heads on the 4 devices of y can be cut in two
-/// only: `{"y":(1)2}` uses the more significant half of y (devices 0,1 | 2,3)
-/// and leaves `"y":(2)2` for something else. See AxisRef.
+/// **Sub-axes.** Two key-value heads can only be split in two, but y has 4
+/// devices: `{"y":(1)2}` uses the more significant half of y (devices 0,1 |
+/// 2,3) and leaves `"y":(2)2` for other uses. See AxisRef.
 ///
 /// **Open and closed.** A closed dimension stays as written. An open one, `?`,
-/// may get further axes from propagation. `p1` gives what stands in the braces
-/// a priority: lower numbers propagate first.
+/// may get further axes from propagation. `p1` after the braces sets the
+/// priority of the dimension's axes: lower numbers propagate first.
 ///
-/// **Replicated.** `replicated={"x"}` forbids propagation to use x on this
+/// **Replicated.** `replicated={"x"}` prevents propagation from using x on this
 /// tensor.
 ///
 /// **Unreduced.** `unreduced={"x"}`: every device along x holds an addend of
 /// the full size, and the tensor's value is their sum. Contracting a dimension
-/// that is cut along x gives such a value, and nothing has been sent yet. It
-/// becomes an ordinary value by an all-reduce, or a cut one by a
-/// reduce-scatter, at half the price. Max and min work alike.
+/// that is sharded along x gives such a value, without communication. An
+/// all-reduce turns it into an ordinary value; a reduce-scatter, at half the
+/// cost, into a sharded one. Max and min work in the same way.
 ///
 /// **Uneven sizes are flat blocks.** With k devices along the axes of a
 /// dimension of size n, blocks have b = ceil(n/k) rows and device i holds rows
-/// [i*b, min(n, (i+1)*b)) in a buffer of b: 10 rows on 4 devices are 3, 3,
-/// 3, 1. The last devices may hold less, or nothing; what a buffer holds behind
-/// that is padding and means nothing. A consequence: halving 4 blocks of 10
-/// rows (3,3,3,1) gives (6,4), but 10 rows on 2 devices are (5,5). Such blocks
-/// do not coincide, and going from one to the other moves rows. See
-/// BlockLayout.
+/// [i*b, min(n, (i+1)*b)) in a buffer of b: 10 rows on 4 devices are 3, 3, 3,
+/// 1. The last devices may hold fewer rows, or none; the rest of their buffers
+/// is padding, whose contents are meaningless. Consequently, merging the 4
+/// blocks of 10 rows (3,3,3,1) in pairs gives (6,4), but 10 rows on 2 devices
+/// are (5,5). These blocks do not coincide, so a reshard between them moves
+/// rows. See BlockLayout.
 ///
-/// The notation is Shardy's (github.com/openxla/shardy), so that a JAX user can
-/// read it; unreduced values and flat uneven blocks are ours.
+/// The notation is Shardy's (github.com/openxla/shardy), so JAX users can read
+/// it. Unreduced values and flat uneven blocks are additions of this project.
 
 #ifndef TPOPT_SHARDING_SHARDING_H
 #define TPOPT_SHARDING_SHARDING_H
@@ -57,7 +58,7 @@
 
 namespace tp {
 
-/// How partial values combine into the value.
+/// How partial values are combined.
 enum class ReduceKind : uint8_t { Sum, Max, Min };
 
 /// `sum`, `max`, `min`.
@@ -67,7 +68,7 @@ llvm::StringRef stringify(ReduceKind kind);
 struct DimSharding {
   AxisList axes;
   bool open = false;
-  /// Lower propagates first. None means 0.
+  /// Lower priorities propagate first. Without one, the priority is 0.
   std::optional<int64_t> priority;
 
   bool operator==(const DimSharding &o) const {
@@ -75,7 +76,7 @@ struct DimSharding {
   }
 };
 
-/// A tensor's layout over a mesh, see the essay above.
+/// The layout of a tensor on a mesh; see above.
 struct TensorSharding {
   llvm::SmallVector<DimSharding, 4> dims;
   /// Axes that propagation may not use here. Sorted.
@@ -84,7 +85,7 @@ struct TensorSharding {
   AxisList unreduced;
   ReduceKind kind = ReduceKind::Sum;
 
-  /// Every dimension empty; open if `open`.
+  /// A sharding with no axes on any dimension; dimensions are open if `open`.
   static TensorSharding replicate(unsigned rank, bool open = false);
 
   bool operator==(const TensorSharding &o) const {
@@ -94,20 +95,19 @@ struct TensorSharding {
   bool operator!=(const TensorSharding &o) const { return !(*this == o); }
 
   unsigned getRank() const { return dims.size(); }
-  /// No dimension is cut and nothing is unreduced.
+  /// No dimension is sharded and nothing is unreduced.
   bool isReplicated() const;
   /// All axes on dimensions, in dimension order.
   AxisList getDimAxes() const;
-  /// Whether `axis` overlaps one in use on a dimension or as unreduced.
+  /// Whether `axis` overlaps an axis that is on a dimension or is unreduced.
   bool uses(const AxisRef &axis) const;
-  /// Same pieces on the same devices: open, priorities and replicated do not
-  /// count, and neither do axes of size 1.
+  /// Whether the blocks on all devices are the same. Open dimensions,
+  /// priorities, `replicated` and axes of size 1 do not matter.
   bool sameLayout(const TensorSharding &other) const;
-  /// Just the layout: everything closed, nothing replicated explicitly.
+  /// Only the layout: all dimensions closed, `replicated` empty.
   TensorSharding getLayout() const;
 
-  /// `[{"x", ?}p1, {}], unreduced={"y"}`, as inside `#spmd.sharding<@mesh,
-  /// ..>`.
+  /// `[{"x", ?}p1, {}], unreduced={"y"}`, as in `#spmd.sharding<@mesh, ..>`.
   void print(llvm::raw_ostream &os, const Mesh &mesh) const;
   std::string str(const Mesh &mesh) const;
 };
@@ -115,40 +115,40 @@ struct TensorSharding {
 llvm::hash_code hash_value(const AxisRef &axis);
 llvm::hash_code hash_value(const TensorSharding &sharding);
 
-/// What is wrong with a sharding, for whoever can say where it stands.
+/// What is wrong with a sharding. The caller adds the location.
 struct ShardingError {
   ErrorCode code;
   std::string message;
 };
 
-/// Checks `sharding` on its own and against a tensor of `rank`: one entry per
-/// dimension, no axis overlapping another or used twice, sub-axes that divide
-/// their axis and coexist, neighbours merged, no priority on an empty closed
-/// dimension.
+/// Checks that `sharding` is valid and fits a tensor of `rank`: it has one
+/// entry per dimension, no axis overlaps another or is used twice, sub-axes
+/// divide their axis and can coexist, neighbours are merged, and no empty
+/// closed dimension has a priority.
 std::optional<ShardingError> verify(const TensorSharding &sharding,
                                     const Mesh &mesh, unsigned rank);
 
-/// A dimension of `n` elements over `k` devices, as flat blocks.
+/// A dimension of `n` elements over `k` devices, in flat blocks.
 struct BlockLayout {
   int64_t n, k;
 
   /// Elements per buffer: ceil(n / k).
   int64_t block() const { return n == 0 ? 0 : (n + k - 1) / k; }
-  /// First element of block `i`, at most n.
+  /// The first element of block `i`, at most n.
   int64_t begin(int64_t i) const { return std::min(n, i * block()); }
-  /// Elements of block `i` that are real, from 0 to block().
+  /// The number of elements of block `i` without padding, from 0 to block().
   int64_t valid(int64_t i) const { return begin(i + 1) - begin(i); }
   /// Whether some buffer has padding.
   bool isUneven() const { return block() * k != n; }
-  /// Whether every `s` consecutive blocks of this layout together are exactly a
+  /// Whether any `s` consecutive blocks of this layout together are exactly a
   /// block of the layout over k / s devices, so that gathering s blocks, or
-  /// cutting one in s, is one step. Always true when all k come together.
+  /// splitting one into s, is a single step. Always true if s is k.
   bool mergesEvenly(int64_t s) const {
     return s == k || BlockLayout{n, k / s}.block() == s * block();
   }
 };
 
-/// Sizes of a device's buffer: ceil(n/k) in every dimension.
+/// The sizes of a device's buffer: ceil(n/k) in every dimension.
 llvm::SmallVector<int64_t> getLocalShape(const TensorSharding &sharding,
                                          llvm::ArrayRef<int64_t> shape);
 

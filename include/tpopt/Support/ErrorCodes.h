@@ -3,8 +3,8 @@
 
 /// \file The codes that prefix every user error: `[TP0204] what: why`.
 ///
-/// A code is text for people. Programs ask for it: a diagnostic keeps it as
-/// metadata, an `llvm::Error` as its `std::error_code`.
+/// People see the code in the text. Programs can query it: it is in the
+/// metadata of a diagnostic, and is the `std::error_code` of an `llvm::Error`.
 ///
 ///     op->emitError() << prefix(ErrorCode::AxisUsedTwice) << "axis ...";
 ///     return createError(ErrorCode::UnwritableFile, "cannot write 'a.json'");
@@ -37,11 +37,11 @@ enum class ErrorCode : unsigned {
 /// `"[TP0204] "`.
 llvm::StringRef getText(ErrorCode code);
 
-/// What an error of this code means and how to mend it, one sentence.
+/// One sentence that says what an error of this code means and how to fix it.
 llvm::StringRef describe(ErrorCode code);
 
-/// What an error message starts with. As text, and in streams of text, it is
-/// getText(); a diagnostic keeps the code besides.
+/// The start of an error message. As text, and in text streams, it is
+/// getText(); in a diagnostic, it also records the code in the metadata.
 struct ErrorPrefix {
   ErrorCode code;
 
@@ -55,10 +55,10 @@ inline llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
   return os << getText(prefix.code);
 }
 
-/// What marks the code among the metadata of a diagnostic, before its number.
+/// Precedes the number of the code in the metadata of a diagnostic.
 inline constexpr llvm::StringLiteral kErrorCodeMark = "tpopt.error_code";
 
-/// What an `llvm::Error` says, to be put into a diagnostic with its code:
+/// The message of an `llvm::Error`, for a diagnostic that keeps the code:
 ///
 ///     return module.emitError() << toMessage(std::move(error));
 struct ErrorMessage {
@@ -68,7 +68,7 @@ struct ErrorMessage {
 
 ErrorMessage toMessage(llvm::Error error);
 
-// Templates, because the lower folders know no MLIR.
+// Templates, because the lower libraries do not depend on MLIR.
 
 template <typename T>
 using IfDiagnostic = std::enable_if_t<std::is_same_v<T, mlir::Diagnostic>>;
@@ -94,7 +94,7 @@ T &operator<<(T &diagnostic, const ErrorMessage &message) {
   return diagnostic << message.text;
 }
 
-/// The code of a diagnostic; none if it is not one of ours.
+/// The code of a diagnostic; none if it does not have one of our codes.
 template <typename T, typename = IfDiagnostic<T>>
 std::optional<ErrorCode> getErrorCode(T &diagnostic) {
   bool isNext = false;
@@ -108,11 +108,11 @@ std::optional<ErrorCode> getErrorCode(T &diagnostic) {
   return std::nullopt;
 }
 
-/// An error whose message is the code's prefix and `text`.
+/// An error whose message is `text` after the code's prefix.
 llvm::Error createError(ErrorCode code, const llvm::Twine &text);
 
-/// The code for a file that cannot be opened: `otherwise`, which blames the
-/// file, unless the process can open none at all (LimitReached).
+/// The code for a file that cannot be opened: LimitReached if the process
+/// cannot open any file at all, or else `otherwise`, which blames the file.
 ErrorCode getFileError(std::error_code why, ErrorCode otherwise);
 
 } // namespace tp

@@ -18,7 +18,7 @@ struct BERTConfig {
   int64_t layers, hidden, heads, head, ffn, vocab, types, positions;
   double epsilon;
   Activation activation;
-  std::optional<int64_t> padding; ///< Its lookups give it no gradient.
+  std::optional<int64_t> padding; ///< Lookups of this token add no gradient.
   bool isTied;                    ///< The head uses the embedding table.
 };
 
@@ -26,8 +26,8 @@ class BERT {
 public:
   BERT(ModelBuilder &builder, const BERTConfig &config)
       : b(builder), config(config) {}
-  /// With `hasLoss`, the entry takes labels and gives the loss of the head that
-  /// predicts masked tokens.
+  /// With `hasLoss`, the entry takes labels and returns the loss of the head
+  /// that predicts masked tokens.
   void build(int64_t batch, int64_t sequence, bool hasLoss);
 
 private:
@@ -35,8 +35,8 @@ private:
   Value buildHeads(StringRef name, Value x, ArrayRef<int64_t> heads);
   Value buildAttention(Value x, Value mask);
   Value buildLinear(Value x, int64_t in, int64_t out);
-  /// The `output` of a sublayer: y is added to the sublayer's input x, and the
-  /// norm of the sum is taken.
+  /// The `output` module of a sublayer: adds the result of `dense` to the
+  /// sublayer's input x, and normalizes the sum.
   Value buildResidual(Value x, llvm::function_ref<Value()> dense);
   Value buildHead(Value x);
 

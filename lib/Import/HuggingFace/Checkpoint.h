@@ -25,8 +25,8 @@ namespace tp::hf {
 ///                     "data_offsets": [0, 154389504]}, ..}
 ///
 /// and the data. Headers are not trusted: lengths and offsets must be within
-/// the file, tensors must not overlap, and shapes must match their numbers of
-/// bytes.
+/// the file, tensors must not overlap, and a tensor's shape must match its
+/// number of bytes.
 class Checkpoint {
 public:
   struct Tensor {
@@ -48,7 +48,7 @@ public:
   /// this shape and with a type that weights can be converted from.
   mlir::LogicalResult take(mlir::MLIRContext *context, llvm::StringRef name,
                            llvm::ArrayRef<int64_t> shape);
-  /// Returns the type that the most elements have.
+  /// Returns the most common type, counted by elements.
   llvm::StringRef getMainType() const;
   /// Warns of tensors that were never passed to take().
   void warnOfUnused(mlir::MLIRContext *context) const;

@@ -29,7 +29,7 @@ public:
 
   bool has(llvm::StringRef field) const { return find(field) != nullptr; }
 
-  /// A number from 1 to `max`; without a default the field must be there.
+  /// A number from 1 to `max`. Without a default the field must be present.
   int64_t size(llvm::StringRef field,
                std::optional<int64_t> otherwise = std::nullopt,
                int64_t max = int64_t(1) << 24);
@@ -47,11 +47,11 @@ public:
   /// Returns the object in `field`; its errors count as errors of this Config.
   Config object(llvm::StringRef field);
 
-  /// Reports `field` with `reason`, what is wrong with it, and `remedy`, what
-  /// to write instead.
+  /// Reports an error in `field`: `reason` says what is wrong, `remedy` says
+  /// what to write instead.
   void error(ErrorCode code, llvm::StringRef field, const llvm::Twine &reason,
              const llvm::Twine &remedy);
-  /// Reports that `field` may only be absent or `allowed`, since `reason`.
+  /// Reports an error with `reason` unless `field` is absent or `allowed`.
   void requireFlag(llvm::StringRef field, bool allowed, llvm::StringRef reason);
   bool failed() const { return state->failed; }
 

@@ -31,11 +31,11 @@ struct Entry {
   bool hasLength = false;       ///< Only the first `length` tokens are real.
   std::optional<int64_t> cache; ///< Positions of the cache, if there is one.
   bool lastOnly = false;        ///< Logits are [b, v], not [b, s, v].
-  bool hasLoss = false;         ///< Takes labels; gives a loss, not logits.
+  bool hasLoss = false;         ///< Takes labels; returns a loss, not logits.
 };
 
 /// Returns the entries that `options` ask for. The model has `positions`
-/// positions, as the config's `field` says. Failure after an error.
+/// positions, given by the config's `field`. Failure after an error.
 mlir::FailureOr<llvm::SmallVector<Entry>>
 getEntries(const ImportOptions &options, Config &config, llvm::StringRef field,
            int64_t positions);
@@ -62,8 +62,8 @@ public:
   /// Returns the rows whose logits are wanted: all, or [b, hidden] of the last
   /// token.
   mlir::Value select(mlir::Value x);
-  /// Ends the entry with the products of rows and `table` [vocab, hidden], or
-  /// with the loss computed from these products.
+  /// Ends the entry. Its results are the logits, the product of `rows` and
+  /// `table` [vocab, hidden], or the loss computed from the logits.
   void finish(mlir::Value rows, mlir::Value table);
 
 private:

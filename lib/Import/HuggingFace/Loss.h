@@ -22,7 +22,7 @@ buildLoss(ModelBuilder &builder, mlir::Value logits, mlir::Value labels);
 /// token. The last position has no label.
 mlir::Value shiftLabels(ModelBuilder &builder, mlir::Value labels);
 
-/// Warns about those of `fields` that ask for dropout, which is left out.
+/// Warns about those of `fields` that ask for dropout, which is not supported.
 void warnOfDropout(Config &config, llvm::ArrayRef<llvm::StringRef> fields);
 
 } // namespace tp::hf

@@ -52,9 +52,9 @@ private:
 /// added to its entry when the graph first needs it.
 class ModelBuilder {
 public:
-  /// Weights are of type `element`. The stored names of the base model's
-  /// weights may or may not begin with `prefix`: the checkpoint decides. If it
-  /// does not say, or is null, they do if `isStored`.
+  /// Weights are of type `element`. The checkpoint determines whether the
+  /// stored names of the base model's weights begin with `prefix`. If it does
+  /// not, or is null, `isStored` does.
   ModelBuilder(mlir::ModuleOp module, mlir::Type element,
                Checkpoint *checkpoint, llvm::StringRef prefix, bool isStored);
 
@@ -106,8 +106,8 @@ public:
     return OpT::create(builder, getLoc(), type, std::forward<Args>(args)...)
         ->getResult(0);
   }
-  /// The result's shape follows from the letters; its element type is that of
-  /// the operands unless `element` is given.
+  /// The result's shape is inferred from the equation. Its element type is that
+  /// of the operands unless `element` is given.
   mlir::Value einsum(llvm::StringRef equation, mlir::Value a, mlir::Value b,
                      mlir::Type element = {});
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -117,8 +117,8 @@ public:
                         llvm::ArrayRef<int64_t> dims);
   mlir::Value convert(mlir::Value x, mlir::Type element);
   mlir::Value integer(int32_t value, llvm::ArrayRef<int64_t> shape = {});
-  /// With `padding`, ids that equal it contribute no gradient to the table, as
-  /// with torch.nn.Embedding's padding_idx.
+  /// Ids that equal `padding` contribute no gradient to the table, as with
+  /// torch.nn.Embedding's padding_idx.
   mlir::Value embedding(mlir::Value table, mlir::Value ids,
                         std::optional<int64_t> padding = std::nullopt);
   mlir::Value rmsNorm(mlir::Value x, double epsilon);

@@ -22,23 +22,23 @@
 ///     w.rows         [1, 4), [0, 1)     of the blocks at distances 0 and 1
 ///     w.offset       0                  first needed row, in these 3 + 1 rows
 ///
-/// The rows of all distances in order are the window's **strip**. Blocks
-/// between its first and its last one are whole in it, whether received or not,
-/// so that its row r always comes one after row r - 1 of the tensor. A device's
-/// result block starts at `offset + place * step` of the strip: if the blocks
-/// on the two sides have different sizes (17 rows, 16 rows on 4 devices), the
-/// start depends on the place. `lead` and `tail` undefined rows surround the
-/// strip, so that every device's part is inside.
+/// The rows of all distances in order are the window's **strip**. It contains
+/// the blocks between its first and its last one completely, whether they are
+/// received or not, so that adjacent rows of the strip are adjacent in the
+/// tensor. A device's result block starts at `offset + place * step` of the
+/// strip: if source and result have blocks of different sizes (17 rows become
+/// 16, on 4 devices), the start depends on the place. `lead` and `tail`
+/// undefined rows surround the strip, so that every device's part is inside.
 ///
 /// # Strides, taps, interior padding
 ///
-/// The rows of a piece need not be neighbours: result row i comes from source
-/// row `start + i * stride`. `x[::2]` of 16 rows in blocks of 4 needs nothing
-/// from other devices, as result blocks have 2 rows. With `taps`, each result
-/// row takes several source rows, `dilation` apart, as a convolution does. With
-/// `spread`, result rows are that far apart, and the rows in between have no
-/// source row, as in interior padding and transposed convolutions. Rows outside
-/// of [0, n) are not sent.
+/// The rows of a piece need not be adjacent: result row i comes from source row
+/// `start + i * stride`. `x[::2]` of 16 rows in blocks of 4 needs nothing from
+/// other devices, as result blocks have 2 rows. With `taps`, each result row
+/// takes several source rows, `dilation` apart, as a convolution does. Result
+/// rows are `spread` apart, and the rows in between have no source row, as in
+/// interior padding and transposed convolutions. Rows outside of [0, n) are not
+/// sent.
 ///
 /// A negative stride reads backwards. Its window is **mirrored**: it is the
 /// window of the reversed tensor, whose block at place p is the block at place
@@ -51,8 +51,8 @@
 /// Everything is counted in rows, whatever the size of a row in the other
 /// dimensions. Distances count places along the axes that shard the dimension.
 ///
-/// Halo exchange is as old as stencil codes on many nodes; GSPMD
-/// (arXiv:2105.04663, 4.3) does it for convolutions, with equal blocks.
+/// Halo exchange comes from stencil codes. GSPMD (arXiv:2105.04663, 4.3) uses
+/// it for convolutions with equal blocks.
 
 #ifndef TPOPT_SHARDING_ALGEBRA_HALO_H
 #define TPOPT_SHARDING_ALGEBRA_HALO_H
@@ -62,7 +62,7 @@
 namespace tp {
 
 /// Rows [0, n) on k devices in blocks of a given size. The size is independent
-/// of n and k because a reshape may take blocks of 5 heads for blocks of 320 of
+/// of n and k because a reshape may treat blocks of 5 heads as blocks of 320 of
 /// 576 features. The rows of a plain tensor have the blocks of a BlockLayout.
 struct Blocks {
   int64_t n, k, size;
@@ -115,9 +115,9 @@ struct Window {
   /// The rows of the block at distance `lowest` + i that some device needs.
   /// Empty for distances in between at which no device needs anything.
   llvm::SmallVector<BlockRows, 2> rows;
-  /// A device's first result row is at `offset + place * step` of the strip
-  /// with `spread` - 1 rows of fill after each row; result rows are |stride|
-  /// apart, or 1 apart where the piece is spread.
+  /// The strip is spread: each row is followed by `spread` - 1 rows of fill. A
+  /// device's first result row is then at `offset + place * step`, and its
+  /// result rows are |stride| apart, or 1 apart if the piece is spread.
   int64_t offset = 0, step = 0;
   /// The number of rows added before and after the strip, before it is spread.
   int64_t lead = 0, tail = 0;

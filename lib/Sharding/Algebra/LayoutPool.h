@@ -26,7 +26,7 @@ namespace tp {
 /// Numbers of layouts of one pool.
 using LayoutList = std::vector<unsigned>;
 
-/// References that it returns stay valid as long as the pool. Not thread-safe.
+/// Returned references stay valid as long as the pool. Not thread-safe.
 class LayoutPool {
 public:
   LayoutPool() = default;

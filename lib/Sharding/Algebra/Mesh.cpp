@@ -198,7 +198,8 @@ int64_t tp::getPosition(const Mesh &mesh, ArrayRef<AxisRef> axes,
 
 SmallVector<SmallVector<int64_t>> tp::getGroups(const Mesh &mesh,
                                                 ArrayRef<AxisRef> axes) {
-  // A device's group is named by its number with its digits on `axes` zeroed.
+  // A group is identified by its leader: the device whose coordinates along
+  // `axes` are all zero.
   int64_t size = getSize(axes);
   SmallVector<SmallVector<int64_t>> groups;
   SmallVector<int64_t> groupOf(mesh.getNumDevices(), -1);

@@ -30,7 +30,7 @@ static bool isShared(const ShardingRule &rule, const DimFactors &dim,
 
 /// Returns true if splitting `factor` into `pieces` blocks, each with all of
 /// the minor factors, gives the blocks of the dimension. For uneven blocks,
-/// this is only so if no factor precedes `factor`.
+/// this only holds if no factor precedes `factor`.
 static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
                            unsigned factor, int64_t pieces) {
   int64_t size = rule.factors[factor].size;
@@ -52,7 +52,7 @@ static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
 
 /// Returns true if the op's local form turns blocks of the dimension into
 /// `pieces` blocks of `factor`. Returns false if half of the devices would have
-/// nothing, as other ways are better then.
+/// no elements, because other ways to shard are better then.
 static bool canMoveBlocks(const ShardingRule &rule, const DimFactors &dim,
                           unsigned factor, int64_t pieces) {
   const auto *first =
@@ -61,7 +61,7 @@ static bool canMoveBlocks(const ShardingRule &rule, const DimFactors &dim,
          pieces < 2 * rule.factors[factor].size;
 }
 
-/// Moves the leading part of `axes` that divides `size` to `taken`, splitting
+/// Moves the leading part of `axes` that divides `size` to `taken`, and splits
 /// an axis if only a part of it divides. Returns whether everything was moved.
 static bool takeDivisible(int64_t size, AxisList &axes, AxisList &taken) {
   int64_t rest = size / getSize(taken);
@@ -79,7 +79,7 @@ static bool takeDivisible(int64_t size, AxisList &axes, AxisList &taken) {
   return axes.empty();
 }
 
-/// Splits the axes of a dimension of several factors.
+/// Distributes the axes of a dimension among its factors.
 static void projectShared(const ShardingRule &rule, const DimFactors &dim,
                           ArrayRef<AxisRef> dimAxes,
                           TensorProjection &projection) {
@@ -182,8 +182,9 @@ static std::optional<AxisRef> avoid(AxisRef axis, ArrayRef<AxisRef> taken,
   return axis;
 }
 
-/// The longest prefix of `axes` that can follow `have` on `factor`, in a
-/// dimension of several factors. The last axis of the prefix may be a sub-axis.
+/// The longest prefix of `axes` that can follow the axes `have` of `factor`, in
+/// a dimension with several factors. The last axis of the prefix may be a
+/// sub-axis.
 static AxisList getFittingPrefix(const ShardingRule &rule,
                                  const DimFactors &dim, unsigned factor,
                                  ArrayRef<AxisRef> have,
@@ -238,8 +239,8 @@ Fit tp::fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
     return fit;
   }
 
-  // If the axis is in use anyway, the obstacle is that, rather than strided
-  // blocks: report the stronger reason.
+  // If the axis is already in use, that is the obstacle: it is a stronger
+  // reason than strided blocks.
   if (free.empty())
     return fit;
   for (unsigned f : dimFactors) {

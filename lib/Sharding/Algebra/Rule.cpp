@@ -21,7 +21,7 @@ bool ShardingRule::hasFactor(unsigned i, unsigned factor) const {
   });
 }
 
-/// Factors that no result has are summed away.
+/// Marks the factors that are in no result as reductions.
 static void markReductions(ShardingRule &rule) {
   for (unsigned f = 0; f < rule.factors.size(); ++f) {
     bool inResult = llvm::any_of(rule.results, [&](const TensorFactors &t) {
@@ -35,9 +35,9 @@ static void markReductions(ShardingRule &rule) {
 
 namespace {
 
-/// Reads one equation. Letters get factors as they appear; `...` gets one
-/// factor per dimension it stands for, counted from the right so that ranks may
-/// differ.
+/// Reads one equation. Letters get factors as they appear. `...` gets one
+/// factor for each dimension that it covers, counted from the right so that
+/// ranks may differ.
 class EquationParser {
 public:
   EquationParser(StringRef equation, unsigned numOperands, unsigned numResults)
@@ -124,8 +124,8 @@ private:
 
   llvm::Error parseTerm(StringRef term, ArrayRef<int64_t> shape,
                         TensorFactors &dims) {
-    // The number of dimensions that `...` stands for: those that the written
-    // letters leave over.
+    // The number of dimensions that `...` covers: those without a written
+    // letter.
     unsigned written = 0;
     bool ellipsis = term.contains("...");
     for (StringRef rest = term; !rest.empty();) {
@@ -218,7 +218,7 @@ private:
 
   unsigned getFactor(char letter) { return getFactor(letters[letter], letter); }
 
-  /// The factor of dimension `fromRight` of those that `...` stands for.
+  /// The factor of dimension `fromRight` of those that `...` covers.
   unsigned getEllipsisFactor(unsigned fromRight) {
     if (ellipsis.size() < fromRight)
       ellipsis.resize(fromRight, 0);
@@ -239,8 +239,8 @@ private:
   StringRef equation;
   std::pair<StringRef, unsigned> place;
   ShardingRule rule;
-  /// The factor plus 1 of each letter, and of each dimension that `...` stands
-  /// for; 0 if there is none yet.
+  /// The factor plus 1 of each letter, and of each dimension that `...` covers;
+  /// 0 if it has no factor yet.
   std::array<unsigned, 128> letters{};
   SmallVector<unsigned, 4> ellipsis;
 };
@@ -382,9 +382,9 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
       a /= common;
       b /= common;
     } else {
-      // There is no common boundary from here until the products of the
-      // dimensions on both sides agree: only the gcd of the first pair is
-      // common.
+      // From here on there is no common boundary until the products of the
+      // dimensions on both sides agree. Only the gcd of the first pair is a
+      // common factor.
       if (common > 1) {
         unsigned f = builder.addFactor(common);
         left[i].push_back(f);
@@ -403,8 +403,9 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
         int64_t size = ++dim < shape.size() ? shape[dim] : 1;
         if (dim >= shape.size())
           break; // only for shapes of different element counts
-        // A dimension that goes past the boundary becomes one Whole factor: its
-        // minor part may coincide again, but blocks of it never line up.
+        // A dimension that reaches past the boundary becomes one Whole factor.
+        // Its minor part may be common to both sides, but blocks of it never
+        // line up.
         (takeA ? left : right)[dim].push_back(
             builder.addFactor(size, FactorKind::Whole));
         (takeA ? doneA : doneB) *= size;

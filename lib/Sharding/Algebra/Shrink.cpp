@@ -28,7 +28,8 @@ void MeshShrinker::use(const TensorSharding &sharding) {
 }
 
 /// The product of the small sizes of the pieces up to `end`. Returns nullopt if
-/// a cut does not divide the next one, so that the axis is no grid of pieces.
+/// a cut does not divide the next one, so that the axis is not a grid of
+/// pieces.
 static std::optional<int64_t> shrinkPrefix(const std::set<int64_t> &cuts,
                                            int64_t end) {
   int64_t last = 1, product = 1;
@@ -114,7 +115,8 @@ int64_t tp::shrinkExtent(int64_t n, llvm::ArrayRef<ExtentCut> cuts,
     }
   if (real.empty())
     return std::min(n, least);
-  // Two rounds of four blocks show all patterns; if none fits, use n.
+  // Extents below eight elements per device have all patterns. If none fits,
+  // use n.
   for (int64_t m = 1, end = std::min(n, 8 * most); m < end; ++m)
     if (liesAlike(n, m, real))
       return m;

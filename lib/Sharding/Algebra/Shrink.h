@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Small meshes and small tensors on which the same mistakes show.
+/// \file Small meshes and small tensors on which a wrong partition gives the
+/// same errors.
 ///
 /// A partition of 4096 x 49152 over 64 devices is wrong or right for reasons
 /// that have nothing to do with these numbers: which axes shard which
@@ -16,15 +17,16 @@
 ///     shrinkExtent(10, {{4, 3}});              // 5, as 10 on 4 is uneven
 ///
 /// **Axes.** An axis is cut where a sharding cuts it. Each piece keeps its size
-/// up to 3, and larger pieces become 3: with two devices a swap is its own
-/// inverse, with three an error of order shows. Pieces of equal size remain
+/// up to 3, and larger pieces become 3: with two devices, a swap is its own
+/// inverse; with three, a wrong order is detected. Pieces of equal size remain
 /// equal.
 ///
 /// **Extents.** Four properties decide how a dimension of n elements is laid
 /// out on k devices: whether k divides n, whether some device is left with
-/// nothing, whether blocks are single rows, and whether blocks of one cut are
-/// made of blocks of another. The small extent is the least one with the same
-/// properties for all cuts of the dimension; if there is none below n, it is n.
+/// nothing, whether blocks are single rows, and whether blocks of one cut
+/// consist of whole blocks of another. The small extent is the smallest one
+/// with the same properties for all cuts of the dimension; if there is none
+/// below n, it is n.
 
 #ifndef TPOPT_SHARDING_ALGEBRA_SHRINK_H
 #define TPOPT_SHARDING_ALGEBRA_SHRINK_H
@@ -68,9 +70,9 @@ struct ExtentCut {
   int64_t devices, small;
 };
 
-/// The least extent whose layout on the small numbers of devices has the same
-/// pattern as that of `n` on the original ones. Without cuts, the smaller of
-/// `least` and n.
+/// The smallest extent whose layout on the small numbers of devices has the
+/// same pattern as the layout of `n` on the original numbers. Without cuts, the
+/// smaller of `least` and n.
 int64_t shrinkExtent(int64_t n, llvm::ArrayRef<ExtentCut> cuts,
                      int64_t least = 2);
 

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Finds the axes that did not arrive, by visiting every op once more
-/// after the fixpoint.
+/// \file Finds the axes that did not reach a tensor, by visiting every op once
+/// more after the fixpoint.
 
 #ifndef TPOPT_LIB_SHARDING_LOSSES_H
 #define TPOPT_LIB_SHARDING_LOSSES_H

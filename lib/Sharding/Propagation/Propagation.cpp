@@ -20,8 +20,8 @@ static constexpr OpStep allSteps[] = {OpStep::SingleUse, OpStep::MultiUse,
 
 namespace {
 
-/// Dimensions that wait for a later user priority. They are taken out of a
-/// node, where they are empty and closed, and their axes are reserved.
+/// Dimensions of a node that wait for a later user priority. Until then they
+/// are empty and closed in the node, and their axes are reserved.
 struct HiddenNode {
   unsigned node;
   unsigned numReplicated; ///< The number of annotated replicated axes.
@@ -86,7 +86,7 @@ private:
 
   std::vector<OpId> queue, early; ///< See runStep().
   std::vector<bool> queued;
-  std::vector<bool> isNew; ///< Ops that the step newly opens.
+  std::vector<bool> isNew; ///< Ops for which growsAt() holds in this step.
   // State of the current visit.
   Direction usable = Direction::Both;
   SmallVector<Candidate, 4> candidates;
@@ -211,9 +211,10 @@ void Propagator::runStep() {
   for (OpId op = 0; op < graph.getNumOps(); ++op)
     if (isNew[op] = growsAt(op, step.op); isNew[op])
       enqueue(op);
-  // First in, first out, starting with a sweep in program order. Changes that
-  // earlier steps allow are processed first, so that an intermediate op, such
-  // as a transpose, does not make a sharding arrive late at a conflict.
+  // Visit ops first in, first out, starting with a sweep in program order. Ops
+  // that were opened by earlier steps come before all others, so that an
+  // intermediate op, such as a transpose, does not make a sharding arrive late
+  // at a conflict.
   for (size_t next = 0; next < queue.size(); ++next) {
     take(queue[next]);
     for (size_t i = 0; i < early.size(); ++i)
@@ -236,8 +237,8 @@ void Propagator::visit(OpId op) {
     update(t);
 }
 
-/// The directions that do not start at a value with several uses. The op as a
-/// whole has to wait: otherwise the other operands would decide without it.
+/// The directions that do not start at a value with several uses. The whole op
+/// has to wait: otherwise its other operands would decide without that value.
 Direction Propagator::getSingleUseDirections(OpId op) const {
   Direction directions = Direction::Both;
   for (auto [t, value] : llvm::enumerate(graph.getTensors(op)))
@@ -338,8 +339,8 @@ void Propagator::recordContest(unsigned target, size_t loser, const Fit &fit) {
     const Candidate &winner = candidates[i];
     if (!overlap(winner.given, *fit.blocker))
       continue;
-    // The sort compares only neighbours, and a cost model may answer
-    // differently the second time: then the order has decided.
+    // The sort only compares adjacent candidates, and a cost model may answer
+    // differently the second time. Then the order has decided.
     LossRule rule = beats(target, winner, candidates[loser])
                         .value_or(LossRule::OperandOrder);
     contests.try_emplace({flow.getOp(), target, candidates[loser].factor},

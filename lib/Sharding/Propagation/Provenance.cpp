@@ -84,7 +84,7 @@ llvm::SmallVector<Arrival> Provenance::trace(const PropagationGraph &graph,
   while (i != none) {
     const Arrival &arrival = arrivals[i];
     path.push_back(arrival);
-    // A source had its axis before it sent it, so that a loop in the program
+    // A source had the axis before it passed it on, so a loop in the program
     // cannot make this search infinite.
     axis = arrival.axis.getOverlap(axis).value_or(arrival.axis);
     i = find(graph.getNode(arrival.source), axis, i);

@@ -45,7 +45,8 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
   for (const AxisRef &axis : system)
     digits.push_back({axis, getPlace(axis, problem.from, system),
                       getPlace(axis, problem.to, system)});
-  // Sorted by their positions in the lists, so that neighbours are adjacent.
+  // Sort by position in the lists, so that digits that can share a bundle are
+  // adjacent.
   llvm::sort(digits, [](const Digit &a, const Digit &b) {
     return std::tie(a.from, a.to, a.axis) < std::tie(b.from, b.to, b.axis);
   });
@@ -70,7 +71,7 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
     mesh.axes.push_back({/*name=*/"", digit.axis.size, link});
     members.push_back({digit.axis});
   }
-  // Devices along axes that do not take part.
+  // One axis for all devices along axes that do not take part.
   mesh.axes.push_back({/*name=*/"", rest, Link()});
 
   auto bundle = [&](const TensorSharding &layout) {

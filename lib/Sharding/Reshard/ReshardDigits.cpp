@@ -40,7 +40,7 @@ uint64_t LinkModel::getTicks(CollectiveKind kind, const Group &group,
   if (isFree(kind))
     return 0;
   if (!mesh.hasLinks) {
-    // The number of shares, each payload / group, that a device sends.
+    // The number of shares that a device sends, each of size payload / group.
     uint64_t shares = kind == CollectiveKind::AllReduce ? 2 * (group.size - 1)
                       : kind == CollectiveKind::CollectivePermute
                           ? group.size

@@ -32,8 +32,8 @@ public:
     const TensorSharding &sharding;
   };
   /// Also returns nullopt if a layout is not in digits of the table, or shards
-  /// a dimension that is not in the table. `others` are layouts of `pool` to
-  /// which ways will be needed as well.
+  /// a dimension that is not in the table. `others` are layouts of `pool` that
+  /// will be needed as targets as well.
   std::optional<reshard::Cost> get(Layout from, Layout to,
                                    ArrayRef<unsigned> others,
                                    const LayoutPool &pool) {
@@ -127,7 +127,7 @@ ReshardEstimator::ReshardEstimator(const Mesh &mesh, const LayoutPool &pool)
 
 ReshardEstimator::~ReshardEstimator() = default;
 
-/// The tables for ways between two layouts of a kind. Returns null if the
+/// The tables for reshards between two layouts of a kind. Returns null if the
 /// layouts cut an axis in incompatible ways, or if both are partial, with
 /// different reductions.
 ReshardEstimator::Tables *

@@ -4,7 +4,7 @@
 /// \file The costs of reshards, for choosing among many layouts.
 ///
 /// Partition prices every pair of layouts of every tensor, and most of these
-/// are the same question:
+/// pairs are equivalent:
 ///
 /// * The order of the dimensions does not matter, and dimensions that neither
 ///   side shards are interchangeable.
@@ -18,15 +18,15 @@
 ///     bf16[16, 4096]      [{}, {"x"}] -> [{"x"}, {}]
 ///     f32[7, 64, 32]      [{}, {"x"}, {}] -> [{}, {}, {"x"}]
 ///
-/// are an exchange of one byte per element of [2, 2] from [{"x"}, {}] to [{},
-/// {"x"}], times 4194304, 32768 and 14336 * 4.
+/// are equivalent to the reshard of a [2, 2] tensor with one byte per element
+/// from [{"x"}, {}] to [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
 ///
-/// For kinds of shapes with few layouts, tables hold all answers
-/// (ReshardTable.h in lib/Sharding/Reshard); each other cost takes a search,
-/// the same one as the planner's. If moving whole axes does not reach the lower
-/// bound, a table of their parts is consulted. Tables and plans consider the
-/// same ways, along the same parts through the same dimensions, so an estimate
-/// is the cost of the plan.
+/// For kinds of shapes with few layouts, tables hold all costs (ReshardTable.h
+/// in lib/Sharding/Reshard). Any other cost takes a search, the same one as in
+/// the planner. If moving whole axes does not reach the lower bound, a table
+/// for parts of axes is consulted. Tables and plans consider the same paths,
+/// with the same parts of axes and the same dimensions, so an estimate equals
+/// the cost of the plan.
 ///
 /// Layouts and shapes have numbers, so that three numbers look up a known
 /// price:
@@ -63,8 +63,8 @@ public:
 
   const LayoutPool &getPool() const { return pool; }
 
-  /// A kind of shape, and the factor by which a tensor of that shape costs
-  /// more.
+  /// A kind of shape, and the factor by which a tensor costs more than that
+  /// kind.
   struct Shape {
     unsigned number;
     double copies;
@@ -78,8 +78,8 @@ public:
   /// The cost of the plan between two layouts of the pool, for tensors of
   /// `shape`, whose rank the layouts must have.
   Estimate get(unsigned from, unsigned to, Shape shape);
-  /// Announces that ways to `layouts` will be needed. Finding several of them
-  /// at once is cheaper.
+  /// Announces that reshards to `layouts` will be priced. Pricing several of
+  /// them at once is cheaper.
   void expect(llvm::ArrayRef<unsigned> layouts, Shape shape) {
     for (unsigned layout : layouts)
       prices[shape.number].getPlace(layout);
@@ -93,7 +93,7 @@ private:
       return std::tie(elementBytes, sizes) < std::tie(o.elementBytes, o.sizes);
     }
   };
-  /// The known prices of ways between layouts of one kind.
+  /// The known prices of reshards between layouts of one kind.
   class Prices {
   public:
     /// Negative if the price is not known yet. The reference is valid until the
@@ -104,11 +104,11 @@ private:
     llvm::ArrayRef<unsigned> getLayouts() const { return layouts; }
 
   private:
-    std::vector<unsigned> places; ///< By layout, in the order of queries.
+    std::vector<unsigned> places; ///< By layout. Places are in query order.
     std::vector<unsigned> layouts;
     std::vector<std::vector<Estimate>> rows; ///< By place, as far as queried.
   };
-  /// The tables for one kind and the same set of digits.
+  /// The tables for one kind and one set of digits.
   struct Tables;
   std::unique_ptr<Tables> createTables(const Kind &kind,
                                        const AxisList &system);
@@ -123,7 +123,7 @@ private:
   int64_t numDevices;
   ReshardPlanner planner;
   static constexpr unsigned kUnknown = ~0u;
-  std::vector<unsigned> uses; ///< The set of axes that each layout uses.
+  std::vector<unsigned> uses; ///< By layout: the number of its set of axes.
   std::map<Kind, unsigned> kindNumbers;
   std::vector<const Kind *> kinds; ///< By number; keys of the map.
   /// The digits in which a pair of layouts can be written, by the axes that the

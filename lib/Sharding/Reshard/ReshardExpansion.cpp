@@ -128,8 +128,8 @@ void Expansion::forEachNext(const State &state, DigitSet some, unsigned dim,
 }
 
 /// Calls `done` for every way to append all of `digits` to the lists of `dims`
-/// so that block boundaries coincide, with `volume` times the block sizes of
-/// `dims`. `state` is restored afterwards.
+/// so that block boundaries coincide. The argument is `volume` times the block
+/// sizes of `dims`. `state` is restored afterwards.
 void Expansion::distribute(State &state, DigitSet digits,
                            ArrayRef<unsigned> dims, uint64_t volume,
                            TakeVolume done) {
@@ -198,7 +198,7 @@ void Expansion::gatherOrExchange(const State &state) {
 
 /// Chooses how many of the digits to keep, for `dim` and all later dimensions.
 /// The removed digits are then gathered, or appended to other dimensions, which
-/// keep all of theirs.
+/// keep all of their digits.
 void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
                            DigitSet removed) {
   if (isSpent())
@@ -243,8 +243,8 @@ void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
              });
 }
 
-/// Fills the dimensions in order, and then the unreduced set, with any digits
-/// of the same product.
+/// Refills each dimension in order, and then the unreduced set, with any digits
+/// whose sizes have the same product.
 void Expansion::permute(const State &state) {
   uint64_t buffer = space.getVolume(space.getLocal(state));
   // Any permutation moves the whole buffer.

@@ -14,8 +14,8 @@ namespace tp::reshard {
 
 /// Calls take() for every step; steps that mayHelp() rejects may be left out.
 /// With goals, only a few arrangements of each kind are tried, starting with
-/// those that bring digits where they are wanted. This is for numbers of digits
-/// that have too many arrangements to look at.
+/// those that move digits to their place in the goal. This is for problems with
+/// too many arrangements to look at.
 class Expansion {
 public:
   /// `partial` holds, for every digit system, the digits along which values may

@@ -110,7 +110,8 @@ static bool searchWhole(const Problem &problem, const LinkModel &links,
                 {visits, /*greedy=*/true, /*guided=*/true}, path);
 }
 
-/// If there are many digits, first moves bundles of those that move together.
+/// If there are many digits, first searches with bundles of digits that move
+/// together.
 static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
                           Path &path) {
   if (isSmall(problem, systems) || systems.size() > 1)
@@ -174,7 +175,7 @@ private:
 
 } // namespace
 
-/// Makes a plan of the path in `legs`, and sums its cost over merged steps.
+/// Turns the path in `legs` into a plan, and sums up the costs of its steps.
 void Planning::describe(ArrayRef<Leg> legs) {
   plan.steps.clear();
   path.cost = {};

@@ -22,7 +22,7 @@ struct Dim {
 
 } // namespace
 
-/// The largest number of devices that may share a dimension along the way.
+/// The largest number of devices that may share a dimension during the reshard.
 static int64_t getMostParts(const Problem &problem) {
   SmallVector<bool> used(problem.mesh.axes.size(), false);
   for (const TensorSharding *side : {&problem.from, &problem.to}) {

@@ -1,15 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A reshard as the same reshard of a smaller tensor. Private to the
+/// \file Expresses a reshard as one of a smaller tensor. Private to the
 /// library.
 ///
-/// Many reshards ask the same question. The order of the dimensions does not
-/// matter. Without links, a cost is a number of bytes: where a size is a
-/// multiple of the number of devices that could share it, so is every payload
-/// on the way, and a dimension that no axis passes through only scales the
-/// cost. On a mesh of "x"=4 and "y"=2, if only the devices along x could share
-/// a dimension,
+/// Many reshards are equivalent. The order of the dimensions does not matter.
+/// Without links, a cost is a number of bytes: where a size is a multiple of
+/// the number of devices that could share it, so is the payload of every step,
+/// and a dimension that no axis passes through only scales the cost. On a mesh
+/// of "x"=4 and "y"=2, if only the devices along x could share a dimension,
 ///
 ///     f32[7, 4096, 512]   [{}, {"x"}, {}] -> [{}, {}, {"x"}]
 ///
@@ -33,7 +32,7 @@ public:
   }
   /// The cost of the original divided by the cost of the smaller problem.
   double getCopies() const { return copies; }
-  /// The layout of the original for a layout of the smaller tensor.
+  /// Converts a layout of the smaller tensor to one of the original.
   TensorSharding expand(const TensorSharding &layout) const;
 
 private:

@@ -15,8 +15,8 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// All dimensions that are sharded on either side, and those unsharded ones
-/// that lose least by padding, as temporary places for axes.
+/// All dimensions that are sharded on either side, and some unsharded
+/// dimensions as temporary places for axes, preferably without padding.
 static SmallVector<unsigned, 4> getDims(const Problem &problem,
                                         const LinkModel &links,
                                         ArrayRef<DigitSystem> systems) {

@@ -6,13 +6,13 @@
 ///
 /// # States
 ///
-/// The axes that the two shardings use are split into **digits** so that every
-/// axis of either is a run of whole digits. A state is then a list of digits
-/// per dimension and a set of unreduced digits; digits in neither are idle. One
-/// way to split the axes is a **digit system**. An axis of 6 that one side
-/// reads as 2 x 3 and the other as 3 x 2 has no common split, so the search may
-/// use two systems, and change systems for free where a layout can be written
-/// in both.
+/// The axes that the two shardings use are split into **digits**, so that every
+/// axis in either sharding is a run of whole digits. A state is then a list of
+/// digits per dimension and a set of unreduced digits; digits in neither are
+/// idle. One way to split the axes is a **digit system**. An axis of 6 that one
+/// side divides into 2 x 3 and the other into 3 x 2 has no common split, so the
+/// search may use two systems, and change systems for free where a layout can
+/// be written in both.
 ///
 /// # Bounds
 ///
@@ -21,22 +21,24 @@
 /// * A value without unreduced axes: a device must receive the elements that it
 ///   needs in the end and does not have. The largest such number over any
 ///   choice of devices is a bound; up to 64 devices are looked at.
-/// * A value that is unreduced over g > 1 devices: for one element of which c
-///   devices need the sum, g - 1 messages must have been sent before the first
-///   device can know the sum, and each of the other c - 1 needs one more. Over
-///   all elements and devices that is (E (g - 2) + N * needed) / N per device.
-/// * A value that is to be unreduced over h devices in the end: a message
-///   joins two addends at best, so (g - h) E / N per device.
+/// * A value that is unreduced over g > 1 devices: if c devices need the sum
+///   for an element, g - 1 messages must be sent before the first of them can
+///   know it, and each of the other c - 1 devices needs one more. Over all
+///   elements and devices that is (E (g - 2) + N * needed) / N per device.
+/// * A value that is to be unreduced over h devices in the end: a message joins
+///   at most two addends, so at least (g - h) E / N elements are sent per
+///   device.
 ///
 /// All-gather, reduce-scatter, all-to-all and all-reduce meet their bounds
-/// exactly, so a plan of one step is mostly found without looking at any other.
+/// exactly, so a plan of one step is usually found without looking at other
+/// plans.
 ///
 /// For problems with too many states there are two ways to look at fewer. A
 /// greedy search is guided by the number of digits that are not yet in place,
 /// which is an estimate and not a bound. A guided search looks at few
 /// arrangements of the digits: for random permutations of seven digits, its
-/// plans cost a fifth of those found by considering the same number of steps of
-/// all kinds.
+/// plans cost a fifth of the plans found by an unguided search with the same
+/// number of steps.
 
 #ifndef TPOPT_LIB_SHARDING_RESHARDSEARCH_H
 #define TPOPT_LIB_SHARDING_RESHARDSEARCH_H
@@ -77,7 +79,8 @@ struct Problem {
 };
 
 /// Prices collectives in integer ticks. Without links a tick is a byte divided
-/// by `scale`, a number that every group size divides; with links a picosecond.
+/// by `scale`, a number that every group size divides; with links it is a
+/// picosecond.
 class LinkModel {
 public:
   LinkModel(const Mesh &mesh, int64_t elementBytes, int64_t scale)
@@ -120,16 +123,16 @@ struct Leg {
 /// Digits, most significant first within each axis, that do not overlap.
 using DigitSystem = AxisList;
 
-/// A number that the size of every group of digits divides.
+/// A multiple of the size of every group of digits.
 inline int64_t getScale(const DigitSystem &system) { return getSize(system); }
 
 /// The coarsest digit systems for a problem: one, or two if the sides cut some
 /// axis in incompatible ways.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
 
-/// Up to this many states, plans and estimates look at all of them. That covers
-/// four digits in four dimensions, five in two, and two systems of four digits
-/// in three dimensions.
+/// Plans and estimates look at all states if there are at most this many. That
+/// covers four digits in four dimensions, five in two, and two systems of four
+/// digits in three dimensions.
 constexpr uint64_t kFewStates = 3600;
 
 /// The number of states for `dims` dimensions; saturates.
@@ -144,20 +147,20 @@ inline bool areFew(llvm::ArrayRef<DigitSystem> systems, size_t dims) {
 size_t countUsefulDims(llvm::ArrayRef<DigitSystem> systems, size_t numCut,
                        size_t numSpare);
 
-/// The dimensions in which digits of `system` may be useful. If all dimensions
-/// are sharded evenly, dimensions of size 1 are not; if blocks are uneven, they
-/// can hold digits that are in the way elsewhere.
+/// The dimensions that are worth giving digits of `system`. If all blocks are
+/// even, dimensions of size 1 are left out; otherwise they can hold digits that
+/// are in the way elsewhere.
 llvm::SmallVector<unsigned, 4> getRoomyDims(llvm::ArrayRef<int64_t> shape,
                                             const DigitSystem &system);
 
-/// Axes are split into up to this many digits to trade their parts, or into one
-/// digit more than they have.
+/// To move parts of axes, a system is refined to this many digits, or to one
+/// digit more than it has if that is more.
 constexpr size_t kFineDigits = 4;
 
-/// Finer systems, for trading a part of an axis. The digits are prime if there
-/// are at most kFineDigits of them; otherwise these are some of the ways to
-/// split axes, as many as have few states in `numDims` dimensions, perhaps
-/// none.
+/// Finer systems, for moving parts of an axis. If prime digits are few enough
+/// (see kFineDigits), all digits are prime. Otherwise these are some of the
+/// ways to split axes, as many as have few states in `numDims` dimensions,
+/// perhaps none.
 llvm::SmallVector<DigitSystem, 2>
 getFineSystems(llvm::ArrayRef<DigitSystem> coarse, size_t numDims);
 
@@ -171,13 +174,13 @@ struct Path {
 };
 
 struct SearchOptions {
-  /// The largest number of steps to look at, at less than 1 us each. If none,
-  /// all.
+  /// The maximum number of steps to look at, at less than 1 us each; unlimited
+  /// if nullopt.
   std::optional<unsigned> maxVisits;
   /// Uses an estimate of the remaining cost instead of a bound.
   bool greedy = false;
   /// Tries only a few arrangements of digits of each kind, starting with those
-  /// that bring digits where they are wanted.
+  /// that move digits to their place in the goal.
   bool guided = false;
 };
 

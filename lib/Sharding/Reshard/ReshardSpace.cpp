@@ -118,7 +118,7 @@ Bound::Bound(const Mesh &mesh, const StateSpace &space,
   constexpr int64_t maxSamples = 64;
   int64_t numDevices = mesh.getNumDevices();
   for (int64_t i = 0, n = std::min(numDevices, maxSamples); i < n; ++i) {
-    // If there are too many devices to look at each, spreads samples over all
+    // If there are too many devices to look at all, spread samples over all
     // axes.
     int64_t device = numDevices <= maxSamples
                          ? i

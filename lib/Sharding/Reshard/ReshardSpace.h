@@ -22,7 +22,7 @@ using DigitSet = uint32_t;
 constexpr unsigned maxDigits = 32;
 
 /// A list of digits for each of some dimensions. Searches copy, compare and
-/// look up states by the million, so all lists are in one run of bytes: first
+/// look up states by the million, so all lists are in one array of bytes: first
 /// the ends of the lists, then their digits.
 class DigitLists {
 public:

@@ -211,7 +211,7 @@ static AxisList getPermutedAxes(const Mesh &mesh, const TensorSharding &in,
 }
 
 //===----------------------------------------------------------------------===//
-// The law
+// Applying a step
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -467,8 +467,8 @@ llvm::Error StepApplication::exchange() {
       return error("dimension " + llvm::Twine(dim) +
                    " both gives and takes axes");
     if (!leaving[dim].empty()) {
-      // The moves are ordered by target. At their source, their order is not
-      // given.
+      // The moves are ordered by target. They do not give the order at their
+      // source.
       AxisList suffix;
       int64_t left = getSize(leaving[dim]);
       for (const AxisRef &axis : llvm::reverse(in.dims[dim].axes)) {
@@ -559,8 +559,9 @@ static SmallVector<AxisList, 4> getDifference(const TensorSharding &longer,
   return difference;
 }
 
-/// For every axis that a dimension of `out` gains, tells which dimension it
-/// comes from. An axis may arrive in one piece from several dimensions.
+/// For every axis that a dimension of `out` gains, finds the dimension that it
+/// comes from. Parts of an axis that come from several dimensions may be joined
+/// into one axis in `out`.
 static SmallVector<AxisMove, 2> getMoves(const TensorSharding &in,
                                          const TensorSharding &out) {
   SmallVector<AxisMove, 2> moves;
@@ -590,7 +591,7 @@ Expected<ReshardStep> tp::makeStep(const Mesh &mesh, CollectiveKind kind,
   TensorSharding before = in.getLayout();
   if (before.getRank() != step.result.getRank())
     return error("the shardings differ in rank");
-  // These are the axes that the difference suggests; applying the step checks
+  // Take the axes that the difference suggests. Applying the step checks
   // whether it is valid.
   switch (kind) {
   case CollectiveKind::AllSlice:

@@ -69,11 +69,11 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
 }
 
 /// A price combines ticks and launches in one number: lower is cheaper. A
-/// cheapest way visits no state twice, which limits the number of launches.
+/// cheapest path visits no state twice, which limits the number of launches.
 static constexpr unsigned kLaunchBits = 13;
 static_assert(kFewStates < 1 << kLaunchBits);
-/// Marks that there is no way; ways that cost at least this much are also left
-/// to a search. The sum of two such prices does not overflow.
+/// Marks that there is no path; paths that cost at least this much are also
+/// left to a search. The sum of two such prices does not overflow.
 static constexpr uint64_t kNoWay = uint64_t(1) << 62;
 
 static uint64_t getPrice(const Cost &cost) {
@@ -139,10 +139,10 @@ void Table::sortTaken() {
   taken = {};
 }
 
-/// Computes the prices of ways to at most kLanes targets, all partial along the
-/// same digits. This is Dijkstra's algorithm for all of them at once: nodes are
-/// visited in the order of their lowest new price, and visited again if a price
-/// of another target falls later.
+/// Computes the prices of paths to at most kLanes targets, all partial along
+/// the same digits. This is Dijkstra's algorithm for all of them at once: nodes
+/// are visited in the order of their lowest new price, and again if their price
+/// for another target falls later.
 void Table::computePrices(ArrayRef<unsigned> targets) {
   using Lanes = std::array<uint64_t, kLanes>;
   Lanes none;

@@ -6,10 +6,10 @@
 ///
 /// A search looks at the states around one path. If nearly every pair of
 /// layouts is needed, it is better to find the steps from every state once:
-/// going backwards from a layout then gives the costs of all ways to it. The
+/// going backwards from a layout then gives the costs of all paths to it. The
 /// target determines along which axes values may become partial. Like a search,
 /// a table may have two digit systems, with free changes between them. A table
-/// pays off where there are few states: kFewStates.
+/// pays off if there are at most kFewStates states.
 ///
 ///     Table table(mesh, {8, 8}, 4, {x, y});
 ///     unsigned from = *table.getNumber(..), to = *table.getNumber(..);
@@ -42,13 +42,13 @@ public:
   bool knows(unsigned from, unsigned to) const {
     return from < nodes[to].prices.size();
   }
-  /// Finds ways from all layouts to the first of `targets`. Other targets are
-  /// computed along with it where this takes little more work.
+  /// Finds paths from all layouts to the first of `targets`, and to other
+  /// targets where this takes little more work.
   void compute(llvm::ArrayRef<unsigned> targets);
-  /// The cost of the cheapest way of single steps, or nullopt if there is none.
-  /// Digits are not counted.
+  /// The cost of the cheapest path, or nullopt if there is none. `Cost::digits`
+  /// is left at 0.
   std::optional<Cost> get(unsigned from, unsigned to) const;
-  /// A lower bound on that cost.
+  /// A lower bound on the result of get().
   Cost getBound(unsigned from, unsigned to);
   const LinkModel &getLinks() const { return links; }
 
@@ -68,12 +68,12 @@ private:
     unsigned from, kind;
   };
   struct Node {
-    /// Digits along which ways to this node may make values partial: see
+    /// Digits along which paths to this node may make values partial: see
     /// shift().
     DigitSet wanted;
-    /// Prices of ways to this node, by the node at which they start, if known.
+    /// Prices of paths to this node, by the node at which they start, if known.
     std::vector<uint64_t> prices;
-    std::unique_ptr<Bound> bound; ///< On the cost of ways to this node.
+    std::unique_ptr<Bound> bound; ///< On the cost of paths to this node.
   };
 
   unsigned getNumber(const State &state);

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// GELU, SiLU, and products that they gate.
+// GELU, SiLU, and products gated by them.
 
 #include "Patterns.h"
 
@@ -15,7 +15,7 @@ using namespace tp::raise;
 
 static constexpr double kPi = 3.14159265358979323846;
 
-/// Returns the other operand if `sum` is a sum of one and something.
+/// If `sum` is the sum of 1 and another operand, returns that operand.
 static std::optional<BroadcastOperand>
 getBesideOne(const BroadcastOperand &sum) {
   if (sum.as<AddOp>())
@@ -61,7 +61,8 @@ getTanhInput(const BroadcastOperand &argument, Type element) {
   return std::nullopt;
 }
 
-/// Returns the x in erfc(x), if it is written as the importer writes it.
+/// Returns the x in erfc(x), if it is written in the way that the importer
+/// writes it.
 static std::optional<BroadcastOperand>
 getErfcInput(const BroadcastOperand &erfc) {
   auto select = erfc.as<SelectOp>();
@@ -83,8 +84,8 @@ getErfcInput(const BroadcastOperand &erfc) {
 
 namespace {
 
-/// What one factor of a product implies about the others: the product is an
-/// activation of x if the others are coefficient * x.
+/// What one factor of a product implies about the other factors: the product is
+/// an activation of x if the other factors are coefficient * x.
 struct Hint {
   Activation kind;
   BroadcastOperand x;
@@ -137,7 +138,7 @@ std::optional<Match> tp::raise::matchActivation(Operation *root) {
   if (!hint)
     return std::nullopt;
 
-  // The other factors must be x, once, and nothing else.
+  // Apart from this factor, the product must consist of x and the coefficient.
   Product product = Product::of(whole, &hint->x);
   unsigned under = product.under.size();
   if (product.coefficient != hint->coefficient ||

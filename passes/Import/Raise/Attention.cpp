@@ -9,7 +9,8 @@
 //     k  key head     t  key position      e  feature of values
 //     g  query head of a group that shares a key head
 //
-// Letters of size 1 are left out, and put back where tp.attention wants them.
+// Dims of size 1 have no letter. They are added again where `tp.attention`
+// needs them.
 
 #include "Masks.h"
 #include "Patterns.h"
@@ -37,19 +38,18 @@ struct Attention {
   BroadcastOperand query, key, value;
   Visibility visible;
   double scale = 1;
-  /// The number that the scores of hidden keys are replaced by, and whether it
-  /// was added to them instead.
+  /// The number that replaces the scores of hidden keys or, if `isAdded`, is
+  /// added to these scores.
   std::optional<double> hidden;
   bool isAdded = false;
-  /// The values that were added. Layers may share a value.
+  /// The values that are added to the scores. Layers may share such a value.
   SmallVector<Value, 1> addends;
   /// True if rows that see no key are set to zero.
   bool isSafe = false;
-  /// True if tp.attention is right in every row: it gives zeros for rows that
-  /// see no key.
+  /// True if `tp.attention` gives the right result in every row, although its
+  /// result is zero for rows that see no key.
   bool fitsEveryRow = true;
-  /// How often each head is repeated, one head after the other, as `repeat`
-  /// does.
+  /// How often each key head is repeated. The copies of a head are adjacent.
   int64_t repeats = 1;
   int64_t b = kNone, k = kNone, g = kNone, s = kNone, t = kNone, d = kNone,
           e = kNone;
@@ -72,8 +72,8 @@ static SmallVector<int64_t> toLetters(StringRef term) {
   return SmallVector<int64_t>(term.begin(), term.end());
 }
 
-/// Returns the term with type `element` if that needs no rounding: tp.attention
-/// widens its operands by itself.
+/// Returns the term with type `element` if this needs no rounding:
+/// `tp.attention` itself widens its operands.
 static std::optional<BroadcastOperand> asElement(BroadcastOperand term,
                                                  Type element) {
   Type own = elementOf(term.getSource());
@@ -143,8 +143,8 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
         SmallVector<int64_t> dims;
         for (auto [letter, size] : llvm::zip_equal(
                  letters, typeOf(einsum->getOperand(i)).getShape())) {
-          // Contracted letters mean nothing outside of their einsum, but the
-          // same letters may be used there.
+          // Contracted letters get new names, because outside of the einsum the
+          // same letters may have another meaning.
           auto outer = rename.find(letter);
           dims.push_back(outer != rename.end() ? outer->second : letter + 256);
           if (size != 1)
@@ -177,8 +177,8 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
   return false;
 }
 
-/// Returns the value that a reshape which merges [.., heads, times, ..]
-/// repeats.
+/// If `term` is a reshape that merges [.., heads, times, ..], returns the value
+/// that is repeated.
 static Repeated getRepeated(const BroadcastOperand &term) {
   auto merge = term.as<ReshapeOp>();
   if (!merge)
@@ -209,7 +209,8 @@ static Repeated getRepeated(const BroadcastOperand &term) {
   return {term};
 }
 
-/// Assigns a role to every letter; returns false if some letter has none.
+/// Assigns a role to every letter; returns false if some letter does not fit
+/// any role.
 bool Attention::nameLetters(const BroadcastOperand &weights,
                             ArrayRef<int64_t> result) {
   auto isOf = [](const BroadcastOperand &term) {
@@ -243,8 +244,8 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
         !llvm::is_contained(rows, letter))
       return false;
 
-  // Of two letters of the query, the one that conditions depend on is the
-  // position, and the other is a head.
+  // If two letters belong to the query only, the letter that conditions depend
+  // on is the position, and the other is a head.
   if (rows.size() == 2) {
     bool isSecond = visible.isAlong(rows[1]);
     if ((isSecond && visible.isAlong(rows[0])) || repeats != 1)
@@ -266,7 +267,7 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
   bool hasBatch =
       batch.size() == 2 || (batch.size() == 1 && isMasked(batch[0]));
   if (repeats != 1) {
-    // The repeated letter must be the one of the key heads.
+    // The repeated letter must be the letter of the key heads.
     if (!llvm::is_contained(batch, k))
       return false;
     llvm::erase(batch, k);
@@ -279,7 +280,7 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
   }
   fitsEveryRow = visible.seesAlways(sizeOf(s), sizeOf(t)) ||
                  (isSafe && std::isinf(*hidden));
-  // Conditions that are written out again must not depend on heads.
+  // Conditions that build() emits must not depend on heads.
   return llvm::all_of(
       fitsEveryRow ? visible.getMasks() : visible.getConditions(),
       [&](const Condition &c) {
@@ -336,7 +337,7 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
           .getResult();
 
   if (!fitsEveryRow) {
-    // tp.attention gives zeros for rows that see no key. The softmax of the
+    // `tp.attention` gives zeros for rows that see no key. The softmax of the
     // original gives the mean of all values if scores are equal, or NaN if they
     // are -inf.
     Value seen =
@@ -360,11 +361,12 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
       .arrange(emit, resultLetters, type.getShape());
 }
 
-/// Returns true if `rows` says where `scores` are -inf all along `t`.
+/// Returns true if `rows` is true exactly for the rows in which all `scores`
+/// along `t` are -inf.
 static bool isNowhereFinite(BroadcastOperand rows,
                             const BroadcastOperand &scores, int64_t t) {
-  // Looks through conversions and negations of a truth value. Returns true if
-  // it is negated.
+  // Looks through conversions and negations of a boolean. Returns true if the
+  // boolean is negated.
   auto peel = [](BroadcastOperand &term) {
     bool isInverse = false;
     while (Operation *op = term.getSource().getDefiningOp()) {
@@ -389,7 +391,7 @@ static bool isNowhereFinite(BroadcastOperand rows,
   bool isUnequal = compare.getPredicate() == ComparePredicate::NE;
   if ((!isUnequal && compare.getPredicate() != ComparePredicate::EQ) ||
       (isEachInverse != isUnequal) != isInverse ||
-      // Either all are equal to -inf, or not any is unequal.
+      // Either all scores are equal to -inf, or none is unequal.
       reduce.getKind() != (isInverse ? ReductionKind::Max : ReductionKind::Min))
     return false;
   return each.operand(0) == scores &&
@@ -442,8 +444,8 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
     Type element = elementOf(values);
     BroadcastOperand weights =
         BroadcastOperand::of(einsum->getOperand(side), toLetters(own));
-    // Weights may be rounded to the 16 bits of the values, but not converted
-    // otherwise.
+    // Weights may be rounded to the 16-bit type of the values; other
+    // conversions are not supported.
     if (weights.as<ConvertOp>() && (element.isBF16() || element.isF16()))
       weights = weights.operand(0);
     Attention attention;
@@ -477,8 +479,9 @@ std::optional<Match> tp::raise::matchAttention(Operation *root) {
     }
     if (!attention.nameLetters(weights, result))
       continue;
-    // Where every key is hidden, adding one number to all scores changes
-    // nothing, unless the number is so large that the scores are lost in it.
+    // If all keys of a row are hidden, adding the same number to all scores
+    // does not change the softmax, unless the number is so large that the
+    // scores vanish in rounding.
     constexpr double kAbsorbing = -1e30;
     if (!attention.fitsEveryRow && attention.isAdded &&
         *attention.hidden > kAbsorbing)

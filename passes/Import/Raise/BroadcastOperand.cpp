@@ -110,8 +110,8 @@ static std::optional<double> findNumber(Value value, unsigned depth = 5) {
   }
   if (isa<BroadcastOp, TransposeOp, ReshapeOp, SliceOp>(op))
     return findNumber(op->getOperand(0), depth);
-  // Scales are written as sqrt(64) or 1 / 8, and counts as 6 - 0, which is
-  // compared with 0 in a variance.
+  // Exporters write scales as sqrt(64) or 1 / 8. In a variance, they write a
+  // count as 6 - 0 and compare it with 0.
   if (auto compare = dyn_cast<CompareOp>(op);
       compare && compare.getPredicate() == ComparePredicate::GT) {
     std::optional<double> a = findNumber(compare.getLhs(), depth - 1);
@@ -160,7 +160,7 @@ bool BroadcastOperand::lookThroughIdentity() {
   }
   if (!op || !isa<AddOp, SubOp, MaxOp>(op))
     return false;
-  // x + 0, x - 0 and max(x, -inf), as flax and jax.numpy leave them.
+  // Flax and jax.numpy write x + 0, x - 0 and max(x, -inf).
   double identity =
       isa<MaxOp>(op) ? -std::numeric_limits<double>::infinity() : 0;
   for (unsigned other : {1, 0}) {
@@ -350,7 +350,7 @@ Value BroadcastOperand::materialize(Emitter &emit,
 
 Value BroadcastOperand::arrange(Emitter &emit, ArrayRef<int64_t> order,
                                 ArrayRef<int64_t> sizes) const {
-  // Dims of the result, of size 1 or not, that the source runs along.
+  // The dims of the result that the source runs along, and their sizes.
   SmallVector<int64_t> targets, kept;
   SmallVector<std::pair<int64_t, int64_t>> places;
   for (int64_t dim : dims)

@@ -33,14 +33,13 @@ inline mlir::Type elementOf(mlir::Value value) {
   return typeOf(value).getElementType();
 }
 
-/// A value spread over the dims of a root.
+/// A value that is broadcast over the dims of a root.
 class BroadcastOperand {
 public:
   BroadcastOperand() = default;
-  /// Looks through `value` to its source, over the dims of `value`.
+  /// Finds the source of `value`; the dims of the root are the dims of `value`.
   static BroadcastOperand of(mlir::Value value);
-  /// The same over the dims of a root: dim i of the value is dim `dims[i]` of
-  /// the root.
+  /// The same for any root: dim i of the value is dim `dims[i]` of the root.
   static BroadcastOperand of(mlir::Value value, llvm::ArrayRef<int64_t> dims);
 
   mlir::Value getSource() const { return source; }
@@ -52,8 +51,8 @@ public:
   template <typename OpT> OpT as() const { return source.getDefiningOp<OpT>(); }
   /// Returns an operand of the source, which an element-wise op must define.
   BroadcastOperand operand(unsigned index) const;
-  /// Returns the input of a reduction along one dim. That dim is called `dim`
-  /// of the root.
+  /// If the source is a reduction along one dim, returns its input. The reduced
+  /// dim is numbered `dim`.
   BroadcastOperand reduced(int64_t dim) const;
 
   /// Returns the number that all elements equal, if it is known.
@@ -64,14 +63,14 @@ public:
   bool isRow(int64_t dim) const;
 
   /// Returns true if both are the same function of the root's dims: the same
-  /// value, or two values that are computed alike.
+  /// value, or two values that are computed in the same way.
   bool operator==(const BroadcastOperand &other) const;
 
   /// Creates the value with `shape`, the shape of the root.
   mlir::Value materialize(Emitter &emit, llvm::ArrayRef<int64_t> shape) const;
   /// Creates a value whose dims are the dims `order` of the root and have the
-  /// sizes `sizes`. The term must run along no other dims; it is repeated along
-  /// those that it lacks.
+  /// sizes `sizes`. The source must not run along other dims; it is repeated
+  /// along dims that it does not have.
   mlir::Value arrange(Emitter &emit, llvm::ArrayRef<int64_t> order,
                       llvm::ArrayRef<int64_t> sizes) const;
 
@@ -87,12 +86,12 @@ private:
   llvm::SmallVector<int64_t, 4> dims;
 };
 
-/// Returns true if two values are computed by the same ops, however many these
-/// are.
+/// Returns true if two values are computed by the same ops. Compares more ops
+/// than operator==.
 bool isWrittenAlike(mlir::Value a, mlir::Value b);
 
-/// Returns the dim of the root along which `reduction` reduces `term`, if it
-/// does.
+/// Returns the dim of the root along which `reduction` reduces `term`; nullopt
+/// if it is not such a reduction.
 std::optional<int64_t> getReducedDim(const BroadcastOperand &reduction,
                                      ReductionKind kind,
                                      const BroadcastOperand &term);

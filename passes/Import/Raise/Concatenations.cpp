@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Concatenation: a sum of adjacent parts, each of which is zero everywhere
-// else. Gradients of slices are written like this: of q, k and v sliced from
-// one product, or of the two halves that a rotary embedding takes.
+// else. Gradients of slices have this form, for example if q, k and v are
+// slices of one product, or if a rotary embedding uses two halves of a value.
 
 #include "Patterns.h"
 
@@ -93,8 +93,8 @@ std::optional<Match> tp::raise::matchConcatenation(Operation *root) {
   if (llvm::all_of(sum.neighbours,
                    [](const auto &parts) { return parts.size() == 1; }))
     return std::nullopt;
-  // A sum of two is the same in any order. A longer sum is rounded to 16 bits
-  // on the way, so that its order must be kept.
+  // The order of terms does not change a sum of two. A longer 16-bit sum is
+  // rounded after each addition, so its order must stay the same.
   Type element = elementOf(root->getResult(0));
   if (isa<FloatType>(element) && !isWide(element) &&
       sum.neighbours.size() + sum.others.size() > 2)

@@ -11,8 +11,8 @@
 //
 // A flattened dim can be sharded along its leading part only. That would rule
 // out sharding the sequence of [batch, sequence], or the heads of [batch,
-// head]. If everything between such reshapes can be written without them, it
-// becomes
+// head]. If all ops between such reshapes can be written without the reshapes,
+// they become
 //
 //     %y = tp.einsum "deb,bc->dec" %x, %w : 2x7x32, 32x48 -> 2x7x48
 //
@@ -34,11 +34,12 @@ namespace {
 /// For each dim of a value, the sizes of the dims that it is split into.
 using Split = SmallVector<SmallVector<int64_t, 2>, 4>;
 
-/// The computation between reshapes that merge dims and one that splits them.
+/// The computation between reshapes that merge dims and a reshape that splits
+/// them.
 class Unflattening {
 public:
-  /// Returns true if `value` can be written with its dims split, from values
-  /// that exist already.
+  /// Returns true if `value` can be computed with its dims split, from values
+  /// that already exist.
   bool plan(Value value, const Split &split);
   ArrayRef<Value> getInputs() const { return inputs; }
   Value build(OpBuilder &builder, Value value);
@@ -262,15 +263,16 @@ Value Unflattening::write(OpBuilder &builder, Value value) {
 
 std::optional<Match> tp::raise::matchFlattened(Operation *root) {
   auto reshape = dyn_cast<ReshapeOp>(root);
-  // An annotation of a value need not be true of the values that it is made of.
+  // An annotation of the result may not hold for the values that the result is
+  // computed from.
   if (!reshape || !root->getDiscardableAttrDictionary().empty())
     return std::nullopt;
   ArrayRef<int64_t> flat = typeOf(reshape.getInput()).getShape();
   std::optional<Split> split = getSplit(flat, reshape.getType().getShape());
   if (!split)
     return std::nullopt;
-  // In [batch * position, head * feature], only the first dim may be split if
-  // the second is a single dim of a weight: so each dim is tried by itself.
+  // Each dim is tried separately: in [batch * position, head * feature], only
+  // the first dim can be split if the second is a single dim of a weight.
   Split whole;
   for (int64_t size : flat)
     whole.push_back({size});
@@ -304,8 +306,8 @@ std::optional<Match> tp::raise::matchRepeated(Operation *root) {
               other = side ? terms.lhs : terms.rhs;
     BroadcastOperand term = BroadcastOperand::of(
         einsum->getOperand(side), SmallVector<int64_t>(own.begin(), own.end()));
-    // Dims along which the operand is repeated must come into the result from
-    // the other operand.
+    // Dims along which the operand is repeated must also be dims of the other
+    // operand and of the result.
     std::string kept;
     SmallVector<int64_t> order, sizes;
     bool isRepeated = false, fits = true;

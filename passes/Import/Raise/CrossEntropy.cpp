@@ -5,8 +5,8 @@
 //
 //     logsumexp(x) - x[label]      -L[label]      -sum(onehot(label) * L)
 //
-// A label that is not a class gives NaN where JAX looks it up, and no loss with
-// onehot(); tp.cross_entropy alone would give the first term for it.
+// For a label that is not a class, JAX's lookup gives NaN, and onehot() gives a
+// loss of zero. `tp.cross_entropy` alone would give the first term.
 
 #include "Patterns.h"
 
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::raise;
 
-/// The dim of the classes, in addition to the dims of the loss.
+/// The number of the class dim, which the loss does not have.
 static constexpr int64_t kClass = 1 << 20;
 
 namespace {
@@ -26,8 +26,8 @@ namespace {
 struct Picked {
   BroadcastOperand from, label;
   int64_t classes = 0;
-  /// If one of the guards does not hold, NaN is picked. If there is no guard
-  /// and the label is not a class, nothing is picked.
+  /// If one of the guards is false, NaN is picked. If there are no guards,
+  /// nothing is picked for a label that is not a class.
   SmallVector<BroadcastOperand, 2> guards;
   bool isLookedUp = true;
 };
@@ -53,8 +53,9 @@ getLogSumInput(const BroadcastOperand &log) {
   return exp.operand(0);
 }
 
-/// Returns the x in x - logsumexp(x), written (x - m) - log(sum(exp(x - m)))
-/// with any m that is constant along the row: it cancels.
+/// Returns the x in x - logsumexp(x), written as (x - m) - log(sum(exp(x -
+/// m))). Any m that is constant along the row is accepted, because m cancels
+/// out.
 static std::optional<BroadcastOperand>
 getLogSoftmaxInput(const BroadcastOperand &term) {
   if (!term.as<SubOp>() || !term.isAlong(kClass))
@@ -120,7 +121,7 @@ static std::optional<Picked> getLookedUp(BroadcastOperand term) {
       picked.classes = from.getDimSize(axis);
       return picked;
     }
-    // This looks up the only element of a dim.
+    // This gather must look up the only element of a dim.
     if (from.getDimSize(axis) != 1 || gather.getBatchDims() != 0 ||
         typeOf(gather.getIndices()).getNumElements() != 1 ||
         !isZero(BroadcastOperand::of(gather.getIndices())))

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Embedding: looks up rows of a table. What exporters do to ids before the
-// lookup (wrapping and clamping them) and to rows after it (marking rows
-// outside the table) stays as it is.
+// Embedding: looks up rows of a table. Ops that exporters write before the
+// lookup (to wrap and clamp ids) and after it (to mark rows outside the table)
+// stay unchanged.
 
 #include "Patterns.h"
 

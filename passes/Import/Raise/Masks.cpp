@@ -40,7 +40,7 @@ static bool counts(ConstantOp constant) {
 static std::optional<Position> readPosition(BroadcastOperand term) {
   int64_t plus = 0;
   for (unsigned depth = 0; depth < 4; ++depth) {
-    // Only types in which no position wraps around.
+    // Only accepts types in which no position wraps around.
     Type element = elementOf(term.getSource());
     if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
       return std::nullopt;
@@ -85,7 +85,7 @@ static std::optional<Band> getBand(const Condition &condition, int64_t s,
       (left->letter != s && left->letter != t) ||
       (right->letter != s && right->letter != t))
     return std::nullopt;
-  // Bounds t - s, or s - t, by a number: left - right <= most, or >= least.
+  // The comparison bounds t - s or s - t: left - right <= number, or >= number.
   int64_t number = right->plus - left->plus;
   bool isBelow, isStrict;
   switch (compare.getPredicate()) {

@@ -26,21 +26,22 @@ struct Condition {
                       llvm::ArrayRef<int64_t> sizes) const;
 };
 
-/// The conditions under which scores count, over the letters of an attention.
+/// The conditions under which scores are visible, as terms over the letters of
+/// an attention.
 class Visibility {
 public:
-  /// Adds a condition that must hold for a score to count. Conjunctions are
-  /// taken apart. Returns false if there are more conditions than any real
+  /// Adds a condition that must hold for a score to be visible. Conjunctions
+  /// are taken apart. Returns false if there are more conditions than any real
   /// program has.
   bool require(const Condition &condition);
   /// Returns true if the conditions depend on a letter.
   bool isAlong(int64_t letter) const;
 
   /// Finds the conditions that compare positions; s and t are the letters of
-  /// query and key positions. Returns false if tp.attention cannot express
+  /// query and key positions. Returns false if `tp.attention` cannot express
   /// them.
   bool understand(int64_t s, int64_t t);
-  /// Returns true if every query row is known to see a key.
+  /// Returns true if every query row is known to see at least one key.
   bool seesAlways(int64_t rows, int64_t keys) const;
 
   llvm::ArrayRef<Condition> getConditions() const { return conditions; }
@@ -56,7 +57,7 @@ private:
   std::optional<int64_t> diagonal, window;
 };
 
-/// Returns true if a score so low stands for minus infinity.
+/// Returns true if a score is so low that it means minus infinity.
 bool isHiding(double score);
 
 } // namespace tp::raise

@@ -1,19 +1,19 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Moves: slices, pads and concatenations of each other read the original values
-// directly.
+// Moves: nested slices, pads and concatenations are composed, so that they read
+// the original values directly.
 //
 //     %p = tp.pad %x, %zero low = [1] : 64 -> 65      %y = tp.splice %zero, %x
 //     %y = tp.slice %p [0, 64) : 65 -> 64        ->     sizes = [1, 63] : 64
 //
-// 65 rows are split into other blocks than 64, so that sharding them would move
-// all rows. An op that only shifts a value, such as %y or a roll, becomes a
-// splice, and so does an op that takes elements with a stride. A splice's
-// dimension has one factor on both sides, so that what is computed between two
-// shifts is sharded like everything else. If the dimension is not sharded after
-// all, tp-partition writes the splice as slices, a pad or a concatenation
-// again.
+// 65 rows are divided into different blocks than 64 rows, so sharding both
+// would move all rows between devices. An op that only shifts a value, such as
+// %y or a roll, becomes a splice, and so does an op that takes elements with a
+// stride. The dimension of a splice has the same factor in operands and result,
+// so values between two shifts are sharded like all others. If the dimension is
+// not sharded after all, tp-partition writes the splice as slices, a pad or a
+// concatenation again.
 
 #include "Moves.h"
 
@@ -37,8 +37,8 @@ ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
-/// Returns true if the value is annotated, for example with a sharding, so that
-/// it must stay.
+/// Returns true if the value is annotated, for example with a sharding, and
+/// therefore must stay.
 bool isSaid(Operation *op) {
   return !op->getDiscardableAttrDictionary().empty();
 }
@@ -111,7 +111,7 @@ std::optional<SplicePieces> compose(Operation *op) {
 }
 
 /// Writes the pieces before `op`: as a splice if they shift one value or have
-/// strides, else as slices, a pad or a concatenation.
+/// strides, otherwise as slices, a pad or a concatenation.
 Value write(const SplicePieces &pieces, Operation *op, Type type) {
   if (pieces.isIdentity())
     return pieces.pieces.front().input;
@@ -134,8 +134,8 @@ void replace(Operation *op, Value value) {
   op->erase();
 }
 
-/// Rewrites a slice that has strides, or is a slice of a pad, in several
-/// dimensions as one move along each dimension. Null if it is something else.
+/// Rewrites a slice with strides, or a slice of a pad, as one move along each
+/// dimension. Returns null for other slices.
 Value composeBox(SliceOp slice) {
   auto pad = slice.getInput().getDefiningOp<PadOp>();
   if (pad && (isSaid(pad) || pad->getBlock() != slice->getBlock()))
@@ -170,9 +170,9 @@ Value composeBox(SliceOp slice) {
   return value;
 }
 
-/// Rewrites windows of a move that surrounds its input as windows of that input
-/// that begin earlier. Null if these would see elements of the input that the
-/// move takes away.
+/// If `window` reads a piece of a value, possibly surrounded by fill, rewrites
+/// it as windows of the value itself. Returns null if these windows would
+/// contain elements of the value outside of the piece.
 Value composeWindow(WindowOp window) {
   Operation *def = window.getInput().getDefiningOp();
   if (!isa_and_nonnull<SliceOp, PadOp, ConcatOp, SpliceOp>(def) ||
@@ -190,7 +190,7 @@ Value composeWindow(WindowOp window) {
   int64_t shift = piece.start - surrounded->low,
           size = shapeOf(piece.input)[pieces->dim];
   // The range of the input's elements that the move keeps. Windows must not
-  // reach others.
+  // reach other elements.
   int64_t shown = piece.start, last = shown + piece.size;
   if ((shown > 0 && first + shift < shown) ||
       (last < size && end + shift > last))
@@ -209,8 +209,9 @@ Value composeWindow(WindowOp window) {
                     window.getDilations());
 }
 
-/// Returns true if a value is a move along `dim`, or is computed element by
-/// element from such moves only: then the same is true of its parts.
+/// Returns true if a value is a move along `dim`, or is computed element-wise
+/// from such moves only. Parts of the value can then be computed in the same
+/// way.
 bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
   Operation *def = value.getDefiningOp();
   if (!def || def->getBlock() != block || isSaid(def) || depth > kMostPieces)
@@ -223,7 +224,7 @@ bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
          });
 }
 
-/// Computes, in front of a slice, the part of such a value that it takes.
+/// Computes, before `slice`, the part of such a value that the slice takes.
 Value takePart(Value value, const SplicePiece &part, int64_t dim,
                SliceOp slice) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -244,8 +245,8 @@ Value takePart(Value value, const SplicePiece &part, int64_t dim,
 }
 
 /// Rewrites slices that remove the padding from a sum of padded values, as in
-/// gradients of stencils: the 67 rows that were made of 64 are never computed.
-/// Null if the slice is something else.
+/// gradients of stencils: if 64 rows are padded to 67, the 67 rows are never
+/// computed. Returns null for other slices.
 Value sliceSum(SliceOp slice) {
   Operation *def = slice.getInput().getDefiningOp();
   std::optional<SplicePieces> pieces = getSplicePieces(slice);
@@ -266,8 +267,8 @@ bool isReshape(Operation *op) {
                       [&](int64_t dim) { return type.getDimSize(dim) == 1; });
 }
 
-/// Returns the earlier value that a chain of reshapes restores; null if there
-/// is none.
+/// If a chain of reshapes restores an earlier value, returns that value;
+/// otherwise returns null.
 Value findUnchanged(ReshapeOp reshape) {
   Value value = reshape.getInput();
   for (Operation *inner = value.getDefiningOp();
@@ -307,7 +308,7 @@ bool tp::raise::composeMoves(Region &region) {
       if (!isa<SliceOp, PadOp, ConcatOp, SpliceOp, WindowOp, ReshapeOp>(op) ||
           op.use_empty())
         continue;
-      // Each input once, as an op may use a value twice.
+      // Each input once, because an op may use a value twice.
       llvm::SmallSetVector<Operation *, 4> inputs;
       auto addInputs = [&](Operation *user) {
         for (Value input : user->getOperands())

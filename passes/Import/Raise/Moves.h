@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Composes slices, pads and concatenations of each other.
+// Composes nested slices, pads and concatenations.
 
 #ifndef TPOPT_PASSES_IMPORT_RAISE_MOVES_H
 #define TPOPT_PASSES_IMPORT_RAISE_MOVES_H

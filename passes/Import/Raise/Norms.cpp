@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Layer norm and RMS norm: x, or x - mean(x), divided by the square root of its
-// mean square plus epsilon; perhaps times a scale, perhaps plus a bias.
+// mean square plus epsilon; optionally times a scale, optionally plus a bias.
 
 #include "Patterns.h"
 
@@ -100,7 +100,8 @@ static std::optional<Norm> matchProduct(const BroadcastOperand &term,
     return std::nullopt;
   norm->epsilon = epsilon;
 
-  // All factors must be known: the root, what is normalised, and a scale.
+  // All factors must be known: the root, the normalised value, and optionally a
+  // scale.
   Product product = Product::of(term, norm->isLayer ? nullptr : &norm->centred);
   found = findRoot(product, isUnder);
   if (!found || product.coefficient != 1 ||

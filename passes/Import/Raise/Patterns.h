@@ -5,9 +5,9 @@
 /// ops.
 ///
 /// A pattern looks backwards from an op, the root, and changes nothing. Its
-/// match says where the recognised ops begin and how to write them as a single
-/// op. One rule decides for all patterns whether the recognised ops may be
-/// erased.
+/// match contains the inputs of the recognised ops and a function that writes
+/// these ops as a single op. One rule, the same for all patterns, decides
+/// whether the recognised ops may be erased.
 
 #ifndef TPOPT_PASSES_IMPORT_RAISE_PATTERNS_H
 #define TPOPT_PASSES_IMPORT_RAISE_PATTERNS_H
@@ -19,12 +19,12 @@
 namespace tp::raise {
 
 struct Match {
-  /// The name of the transformer op in remarks; empty if the match is only
-  /// another spelling.
+  /// The name of the transformer op in remarks; empty if the match only changes
+  /// the spelling.
   llvm::StringRef name;
   /// The op whose single result is replaced.
   mlir::Operation *root = nullptr;
-  /// The values at which the recognised ops begin.
+  /// The values that the recognised ops take as inputs.
   llvm::SmallVector<mlir::Value, 4> inputs;
   /// Writes the replacement before the root.
   std::function<mlir::Value(mlir::OpBuilder &, mlir::Location)> build;
@@ -45,7 +45,8 @@ std::optional<Match> matchRotary(mlir::Operation *root);
 std::optional<Match> matchEmbedding(mlir::Operation *root);
 std::optional<Match> matchCrossEntropy(mlir::Operation *root);
 
-// These patterns find transformer ops made of ops that others have written.
+// These patterns find transformer ops that contain ops written by the patterns
+// above.
 std::optional<Match> matchGated(mlir::Operation *root);
 std::optional<Match> matchAttention(mlir::Operation *root);
 

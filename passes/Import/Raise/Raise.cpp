@@ -39,8 +39,8 @@ public:
   /// Returns true if all of these ops may be erased: nothing else needs their
   /// results.
   bool isFree();
-  /// Erases the ops that are no longer used, and others that only they used.
-  /// The root has been erased already.
+  /// Erases the ops that are no longer used, and ops that were only used by
+  /// erased ops. The root must already be erased.
   void erase(llvm::function_ref<void(Operation *)> beforeErase);
 
 private:
@@ -48,16 +48,16 @@ private:
 
   const Match &match;
   llvm::SetVector<Operation *> ops;
-  /// The ops that do more than move or convert an input, and that are not
-  /// computed from constants alone: computing them once more would cost
-  /// something.
+  /// The ops that do more than move or convert an input and that depend on more
+  /// than constants. Computing them twice has a cost.
   llvm::DenseSet<Operation *> costly;
   static constexpr size_t kMostOps = 512;
 };
 
 } // namespace
 
-/// Erases those of `ops` that nothing uses, and ops that only they used.
+/// Erases the elements of `ops` that have no uses, and ops that only erased ops
+/// used.
 static void
 eraseDead(ArrayRef<Operation *> ops,
           llvm::function_ref<void(Operation *)> beforeErase = nullptr) {
@@ -84,7 +84,7 @@ bool Group::collect(Operation *op) {
   bool isMovement =
       isa<BroadcastOp, TransposeOp, ReshapeOp, SliceOp, ConvertOp>(op);
   for (Value operand : op->getOperands()) {
-    // Exporters convert an input anew for each use.
+    // Exporters convert an input again for each use.
     if (llvm::any_of(match.inputs, [&](Value input) {
           return isWrittenAlike(operand, input);
         })) {
@@ -126,10 +126,9 @@ bool Group::isFree() {
   });
 }
 
-/// Drops multiplications and divisions by one, which PyTorch's sums have when
-/// no factor is given; multiplications by minus one become negations. Drops
-/// additions of zero, with which JAX's gradients begin their sums, and which
-/// XLA leaves out.
+/// Drops multiplications and divisions by one, which PyTorch writes in sums
+/// without a factor. Replaces multiplications by minus one by negations. Drops
+/// additions of zero, as XLA does; JAX starts sums of gradients from zero.
 static bool dropUnits(Operation *root) {
   bool changed = false;
   root->walk([&](Operation *op) {
@@ -162,8 +161,9 @@ static bool dropUnits(Operation *root) {
   return changed;
 }
 
-/// Rewrites an op between converts from 16 bits and back as an op on 16 bits,
-/// which also computes in f32 and rounds once.
+/// If an op's operands are converted from 16 bits and its result is converted
+/// back, rewrites the op to use 16-bit values directly. Such an op also
+/// computes in f32 and rounds once.
 static void narrow(Operation *op) {
   if (!isa<SoftmaxOp, LayerNormOp, RMSNormOp, RotaryOp, GeluOp, SiluOp,
            GatedOp>(op) ||
@@ -176,7 +176,7 @@ static void narrow(Operation *op) {
       !back->getDiscardableAttrDictionary().empty())
     return;
   Type element = elementOf(back);
-  // Angles have a type of their own, which stays.
+  // Angles keep their own type.
   unsigned count = isa<RotaryOp>(op) ? 1 : op->getNumOperands();
   SmallVector<Value> operands(op->getOperands());
   OpBuilder builder(op);
@@ -290,7 +290,8 @@ private:
     group.erase([&](Operation *op) { forget(op); });
     if (isInput)
       return last;
-    // The op itself may be followed by reshapes and transposes.
+    // In the replacement, reshapes and transposes may follow the transformer
+    // op.
     Operation *op = last;
     while (isa<ReshapeOp, TransposeOp>(op) &&
            built.contains(op->getOperand(0).getDefiningOp()))
@@ -304,7 +305,7 @@ private:
   void forget(Operation *op) { written.erase(op); }
 
   /// The names of the transformer ops that were written, except for those that
-  /// are part of others by now.
+  /// have since become part of other ops.
   llvm::DenseMap<Operation *, StringRef> written;
   bool changed = false;
 };

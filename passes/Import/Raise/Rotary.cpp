@@ -4,7 +4,7 @@
 // Rotary embedding. With a and b the two features of every pair, one of
 //
 //     concat(a cos - b sin, b cos + a sin)          or stacked, if interleaved
-//     concat(a cos + b sin, b cos - a sin)          rotated back, as gradients
+//     concat(a cos + b sin, b cos - a sin)          rotated back, in gradients
 //     x cos' + concat(-b, a) sin'                   cos' = concat(cos, cos)
 
 #include "Patterns.h"
@@ -111,8 +111,8 @@ static std::optional<Turned> getTurned(const BroadcastOperand &term,
   return std::nullopt;
 }
 
-/// Returns the products with a and with b, in this order, whose sum is `half`
-/// of a result.
+/// Returns the products with a and with b, in this order, whose sum is one half
+/// of the result. `half` is the shape of that half.
 static std::optional<std::pair<Turned, Turned>>
 getBoth(const BroadcastOperand &sum, ArrayRef<int64_t> half) {
   if (!sum.as<AddOp>() && !sum.as<SubOp>())
@@ -173,7 +173,7 @@ static std::optional<Rotation> matchConcat(ConcatOp concat) {
   return rotation;
 }
 
-/// Matches stack(y1, y2, -1), read as [.., 2h].
+/// Matches stack(y1, y2, -1), reshaped to [.., 2h].
 static std::optional<Rotation> matchStack(ReshapeOp reshape) {
   auto stack = reshape.getInput().getDefiningOp<ConcatOp>();
   if (!stack || stack.getInputs().size() != 2)

@@ -29,7 +29,7 @@ using namespace tp::raise;
 
 namespace {
 
-/// An einsum in the one spelling.
+/// An einsum, to be rewritten in the single spelling.
 struct Spelling {
   std::string letters[2], result;
   Value operands[2];
@@ -116,7 +116,8 @@ std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
   auto inner = outer ? outer.getInput().getDefiningOp<ReduceOp>() : ReduceOp();
   if (!inner || inner.getKind() != outer.getKind())
     return std::nullopt;
-  // Inner sums and products are rounded, so that merging changes the result.
+  // In narrow types, the result of an inner sum or product is rounded, so
+  // merging would change the final result.
   bool isExact = outer.getKind() == ReductionKind::Max ||
                  outer.getKind() == ReductionKind::Min;
   Type element = elementOf(root->getResult(0));
@@ -137,8 +138,8 @@ std::optional<Match> tp::raise::matchNestedReduction(Operation *root) {
   return match;
 }
 
-/// Returns true if all elements are constant zeros, whatever ops bring them
-/// into shape.
+/// Returns true if all elements are constant zeros, possibly after data
+/// movement.
 static bool isZero(Value value, unsigned depth = 0) {
   constexpr unsigned kDeepest =
       6; // without a limit, using a value twice at each level is exponential
@@ -193,7 +194,7 @@ std::optional<Match> tp::raise::matchSlice(Operation *root) {
     APInt number;
     if (!matchPattern(start, m_ConstantInt(&number)))
       return std::nullopt;
-    // Start indices are clamped, so that the slice is always inside.
+    // Start indices are clamped, so that the slice is always inside the input.
     unsigned bits = std::max(64u, number.getBitWidth());
     number = elementOf(start).isUnsignedInteger() ? number.zext(bits + 1)
                                                   : number.sext(bits + 1);

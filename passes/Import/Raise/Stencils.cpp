@@ -7,8 +7,8 @@
 //     %b = tp.splice %x, %zero    x[i + 1]  ->      x[i - 1], x[i], x[i + 1]
 //     %y = tp.add %a, %b                        %a, %b = elements of %w
 //
-// If the dimension is sharded, each shift would fetch from the neighbours the
-// elements that it reaches. Windows fetch them once for all shifts.
+// If the dimension is sharded, each shift would fetch elements from
+// neighbouring devices. Windows fetch these elements once for all shifts.
 
 #include "Stencils.h"
 
@@ -25,13 +25,13 @@ using namespace tp::raise;
 
 namespace {
 
-/// The elements that an op reads of a value: along each of some dimensions, for
-/// result i, elements `i * stride + first + k * dilation` for k < `taps`.
+/// The elements that an op reads of a value: along each dimension in `along`,
+/// result i reads elements `i * stride + first + k * dilation` for k < `taps`.
 struct Access {
   struct Along {
     int64_t dim, results, stride, first, dilation, taps;
 
-    /// Returns true if both can be parts of the same windows, which may differ
+    /// Returns true if both can be parts of the same windows. They may differ
     /// in `first`, `dilation` and `taps`.
     bool isLike(const Along &o) const {
       return dim == o.dim && results == o.results && stride == o.stride;
@@ -40,11 +40,12 @@ struct Access {
   };
 
   Operation *op;
-  Value source, fill; ///< `fill` is null if nothing else is read.
+  Value source, fill; ///< `fill` is null if no fill is read.
   SmallVector<Along, 2> along;
 };
 
-/// A shift reads one part of a value and, beyond the end of that, the fill.
+/// A shift reads one part of a value and, beyond the ends of the value, the
+/// fill.
 std::optional<Access> getAccess(SpliceOp splice) {
   SplicePieces pieces{int64_t(splice.getDim()), {}};
   for (auto [i, input] : llvm::enumerate(splice.getInputs()))
@@ -94,8 +95,8 @@ struct Group {
                           return std::get<0>(pair).isLike(std::get<1>(pair));
                         }) &&
            (!access.fill ||
-            // The windows are made before the first access. Only a constant
-            // fill can be made there again.
+            // The windows are created before the first access. Only a constant
+            // fill can be cloned there.
             (fill ? isSameScalar(fill, access.fill)
                   : access.fill.getDefiningOp<ConstantOp>() != nullptr));
   }
@@ -127,11 +128,12 @@ SmallVector<Access::Along, 2> getHull(const Group &group) {
   return hull;
 }
 
-/// The maximum size of windows. Windows may have unused taps, but few ops can
-/// handle so many.
+/// The maximum size of windows. Windows may have unused taps, but few ops
+/// support more taps than this.
 constexpr int64_t kMostTaps = 256;
 
-/// Replaces the ops of a group. Returns true if it did.
+/// Replaces the ops of a group. Returns false if the windows would be too
+/// large.
 bool share(const Group &group) {
   SmallVector<Access::Along, 2> hull = getHull(group);
   int64_t taps = 1;

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The shardings that users ask for inside of functions.
+// Shardings that users request inside functions.
 
 #include "Conversion.h"
 
@@ -11,9 +11,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// Returns true if everything is left to propagation. In a region that is
-/// manual along only some axes, JAX writes such constraints everywhere, even on
-/// the two elements that a reduction combines.
+/// Returns true if `sharding` leaves everything to propagation. In a region
+/// that is manual along only some axes, JAX writes such constraints everywhere,
+/// even on the two elements that a reduction combines.
 static bool asksNothing(spmd::ShardingAttr sharding, int64_t rank) {
   return int64_t(sharding.getDims().size()) == rank &&
          sharding.getReplicated().empty() && sharding.getUnreduced().empty() &&
@@ -55,8 +55,8 @@ Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
   return ::constrain(c, values, *shardings);
 }
 
-/// Shardy's collectives apply to whole tensors, as constraints do; the sharding
-/// of the result says which collective it is.
+/// Converts constraints, and Shardy's collectives, which also apply to whole
+/// tensors. The sharding of the result implies the collective.
 static Results convertConstraint(Conversion &c) {
   Attribute attribute = c.get("sharding");
   if (!attribute)
@@ -65,7 +65,7 @@ static Results convertConstraint(Conversion &c) {
       attribute ? sdy::toBuiltin(attribute) : Attribute());
   if (!sharding)
     return c.invalid() << " expects a `sharding`";
-  // With one device there is no sharding to ask for.
+  // With one device there is no sharding to constrain to.
   return ::constrain(
       c, c.op->getOperands(),
       c.shardings.onMesh(c.op, sharding, c.op->getResult(0).getType()));
@@ -107,8 +107,8 @@ static Results constrainBy(Conversion &c, ValueRange values, StringRef name) {
   return ::constrain(c, values, shardings);
 }
 
-/// Converts a named part of the program, which has shardings where it begins
-/// and ends.
+/// Converts a named part of the program, which has shardings for its inputs and
+/// results.
 static Results convertNamedComputation(Conversion &c) {
   Block &body = c.op->getRegion(0).front();
   if (body.empty() || body.back().getName().getStringRef() != "sdy.return" ||

@@ -11,8 +11,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// Calls the decomposition, which means the same, except where tp has an op for
-/// the composite.
+/// Calls the decomposition, which is equivalent, unless `tp` has an op for the
+/// composite.
 static Results convertComposite(Conversion &c) {
   if (c.getWord("name") == "chlo.top_k" && c.op->getNumOperands() == 1 &&
       c.op->getNumResults() == 2 && c.inType().getRank() > 0)
@@ -46,8 +46,8 @@ static Results convertIdentity(Conversion &c) {
   return c.one(c.in());
 }
 
-/// Converts functions that JAX writes into exports because StableHLO lacks, or
-/// used to lack, them: `@mhlo.erf` is `chlo.erf`.
+/// Converts calls that JAX exports for functions that StableHLO does not have,
+/// or did not have in the past: `@mhlo.erf` is `chlo.erf`.
 static Results convertFunctionCall(Conversion &c, StringRef function) {
   if (c.op->getNumOperands() != 1 || c.op->getNumResults() != 1)
     return c.invalid() << " expects one operand and one result";
@@ -69,7 +69,7 @@ static Results convertTopKCall(Conversion &c) {
 }
 
 /// Returns how a comparator orders rows, if it only compares its first two
-/// arguments. It may have been converted already.
+/// arguments. The comparator may already be converted.
 static std::optional<ComparePredicate> readComparator(func::FuncOp function) {
   if (!function || function.isExternal() || function.getNumArguments() < 2)
     return std::nullopt;
@@ -88,7 +88,7 @@ static std::optional<ComparePredicate> readComparator(func::FuncOp function) {
       Fields(&compare).getWord("comparison_direction").lower());
 }
 
-/// The k best elements of each row and their positions, as in
+/// Computes the k best elements of each row and their positions, as in
 /// jax.lax.approx_max_k. The exact k best satisfy any recall target.
 static Results convertApproxTopK(Conversion &c) {
   if (c.op->getNumOperands() != 4 || c.op->getNumResults() != 2)
@@ -111,8 +111,8 @@ static Results convertApproxTopK(Conversion &c) {
       !isa<FloatType>(c.outElement(0)))
     return c.unsupported() << " @ApproxTopK is only supported for one tensor "
                               "of floats and the i32 indices of its elements";
-  // Without aggregate_to_topk there are more candidates than k, and how many
-  // depends on the machine.
+  // Without aggregate_to_topk there are more candidates than k, and their
+  // number depends on the machine.
   if (!config->getFlag("aggregate_to_topk") || c.outShape()[*dim] != *k)
     return c.unsupported() << " @ApproxTopK is not supported where it keeps "
                               "more than k elements: set aggregate_to_topk";
@@ -151,7 +151,7 @@ static Results convertSharding(Conversion &c) {
   return constrain(c, c.op->getOperands(), c.op->getAttrDictionary());
 }
 
-/// Targets that compute nothing, or whose computation we know.
+/// Targets that compute nothing, or whose computation is known.
 static constexpr CallRow kCalls[] = {
     {"ApproxTopK", convertApproxTopK},
     {"LayoutConstraint", convertIdentity},
@@ -170,7 +170,7 @@ static Results convertCustomCall(Conversion &c) {
       return row.convert(c);
   if (StringRef function = target; function.consume_front("mhlo."))
     return convertFunctionCall(c, function);
-  // The call is there for an effect on the host, as in jax.debug.print.
+  // The call only has an effect on the host, as in jax.debug.print.
   if (c.op->getNumResults() == 0) {
     c.op->emitWarning() << "the call of @" << target
                         << " has no result and is left out of the program, "

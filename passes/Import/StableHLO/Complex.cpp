@@ -60,7 +60,7 @@ private:
   std::optional<Parts> getNumbers(Operation *constant);
   Parts multiply(Operation *op);
   Value make(Operation *op, StringRef name, Type type, ValueRange operands);
-  /// The same operation on other operands.
+  /// Creates the same operation with other operands.
   Value repeat(Operation *op, ValueRange operands);
 
   llvm::DenseMap<Value, Parts> parts;

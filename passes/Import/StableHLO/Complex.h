@@ -11,8 +11,9 @@
 ///         : (tensor<7x4xcomplex<f32>>) -> tensor<7x4xf32>
 ///
 /// which is %0 * cos - %1 * sin. Data movement, sums, products (also
-/// contractions) and exponentials are split; complex numbers of functions,
-/// regions and other operations are not.
+/// contractions) and exponentials are split. Other operations on complex
+/// numbers, and complex arguments and results of functions and regions, are
+/// not.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_COMPLEX_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_COMPLEX_H

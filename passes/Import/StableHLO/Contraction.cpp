@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Contractions: each becomes a tp.einsum.
+// Contractions: each becomes a `tp.einsum`.
 
 #include "Conversion.h"
 

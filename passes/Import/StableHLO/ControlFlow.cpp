@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::stablehlo;
 
-/// Regions of one block that end in stablehlo.return.
+/// Checks that all regions have one block that ends in `stablehlo.return`.
 static LogicalResult checkRegions(Conversion &c) {
   for (Region &region : c.op->getRegions())
     if (!getReturn(region))
@@ -41,8 +41,8 @@ static std::optional<int64_t> getConstant(Value value) {
   return getInt64(number);
 }
 
-/// Returns the value outside of the loop if the loop carries `value` unchanged,
-/// else `value` itself.
+/// If the loop carries `value` unchanged, returns its initial value, otherwise
+/// `value` itself.
 static Value getOutside(Conversion &c, Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument || argument.getOwner()->getParentOp() != c.op)
@@ -87,7 +87,7 @@ static std::optional<Counting> readCounting(Conversion &c) {
   return Counting{i, *begin, std::max(*begin, *end)};
 }
 
-/// Values that the loop carries unchanged are taken from outside instead.
+/// Replaces values that the loop carries unchanged by their initial values.
 /// Returns the numbers of the other carried values. Scans carry every value
 /// that their body uses.
 static SmallVector<unsigned> freeInvariants(Conversion &c) {
@@ -131,7 +131,7 @@ static Results convertCounting(Conversion &c, const Counting &counting) {
   Region &body = loop.getBody();
   body.takeBody(c.op->getRegion(1));
   makeYield(body);
-  // The number of the iteration, from 0; the counter is computed from it.
+  // The iteration number, starting at 0; the counter is computed from it.
   auto type = RankedTensorType::get({}, c.builder.getI32Type());
   Value turn = body.insertArgument(0u, type, loc);
   Value counter = body.getArgument(
@@ -207,8 +207,8 @@ static Results convertCase(Conversion &c) {
       c, llvm::to_vector(llvm::seq<unsigned>(0, c.op->getNumRegions())));
 }
 
-/// Branch 0 is taken when the condition is false, but an if is written with the
-/// true branch first.
+/// In a `tp.case`, branch 0 is taken if the condition is false, but a
+/// `stablehlo.if` has the true branch first.
 static Results convertIf(Conversion &c) {
   if (!c.inType().getElementType().isInteger(1))
     return c.invalid() << " expects a predicate of one i1";

@@ -1,11 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file One operation on its way to `tp`.
+/// \file The conversion of one operation to `tp`.
 ///
-/// A converter reads the operation through a Conversion, which checks
-/// everything that it returns, writes equivalent ops, and returns their
-/// results:
+/// A converter reads the operation through a Conversion, whose accessors check
+/// the values that they return. The converter writes equivalent ops and returns
+/// their results:
 ///
 ///     static Results convertIota(Conversion &c) {
 ///       FailureOr<int64_t> dim = c.getInteger("iota_dimension");
@@ -16,10 +16,10 @@
 ///
 /// Each converter has one line in a table, which also gives the numbers of
 /// operands, results and regions of the operation. Before a converter runs,
-/// these numbers have been checked, and that `tp` can compute with all types.
-/// After it has run, the result types are compared with the operation's, and
-/// the new ops are verified. So a converter only has to check what it relies on
-/// itself.
+/// these numbers and all types are checked; `tp` must be able to compute with
+/// the types. After it has run, the result types are compared with those of the
+/// operation, and the new ops are verified. So a converter only has to check
+/// its own further assumptions.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_CONVERSION_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_CONVERSION_H
@@ -46,7 +46,7 @@ inline bool isEmpty(mlir::Type type) {
 using Results = mlir::FailureOr<llvm::SmallVector<mlir::Value>>;
 
 /// Named attributes of an operation, or of a structure that is one of its
-/// attributes. Messages call them `where`.
+/// attributes. Error messages call the structure `where`.
 class Fields {
 public:
   Fields(mlir::Operation *op, mlir::DictionaryAttr fields,
@@ -119,8 +119,8 @@ public:
   const ForeignShardings &shardings;
 };
 
-/// Larger sizes and distances are refused; the product of two such numbers does
-/// not overflow.
+/// Larger sizes and distances are rejected, so that the product of two such
+/// numbers does not overflow.
 constexpr int64_t kLarge = int64_t(1) << 31;
 
 inline bool isLarge(int64_t n) { return n < -kLarge || n > kLarge; }
@@ -130,10 +130,11 @@ inline bool isLarge(int64_t n) { return n < -kLarge || n > kLarge; }
 mlir::Value emitSpread(Conversion &c, mlir::Value x, mlir::Value value,
                        int64_t dim, int64_t spread, int64_t at);
 
-/// Puts elements of `value` between the elements of `x` along `dim`, so that
-/// these are `spread` apart. Also adds padding, as far as blocks keep their
-/// size: then little crosses their borders. `low` and `high` become the padding
-/// that remains or, if negative, the elements to remove.
+/// Inserts elements of `value` between the elements of `x` along `dim`, so that
+/// the elements of `x` are `spread` apart. Also adds padding if the blocks of
+/// `x` keep their size, so that little data crosses block boundaries. `low` and
+/// `high` become the remaining padding or, if negative, the number of elements
+/// to remove.
 mlir::Value emitInterior(Conversion &c, mlir::Value x, mlir::Value value,
                          int64_t dim, int64_t spread, int64_t &low,
                          int64_t &high);
@@ -142,7 +143,7 @@ mlir::Value emitInterior(Conversion &c, mlir::Value x, mlir::Value value,
 mlir::Value emitReverse(Conversion &c, mlir::Value x, int64_t dim);
 
 /// Computes `lhs,rhs->result` in the element type of the result; operands of
-/// two types are converted to it.
+/// different types are converted to it.
 Results emitEinsum(Conversion &c, mlir::Value lhs, mlir::Value rhs,
                    const std::string &equation, Sizes shape);
 
@@ -155,14 +156,14 @@ enum class Regions : uint8_t {
   After   ///< After it, as regions of its replacement.
 };
 
-/// How one operation is converted. -1 stands for any number.
+/// How one operation is converted. -1 means any number.
 struct Row {
   llvm::StringLiteral name;
   int numOperands, numResults, numRegions;
   Converter convert;
   Regions regions = Regions::Before;
-  /// Its sharding attributes are what the operation means; they are not those
-  /// of its results.
+  /// The sharding attributes are the meaning of the operation, not the
+  /// shardings of its results.
   bool annotates = false;
 };
 
@@ -190,18 +191,18 @@ llvm::ArrayRef<Row> getPlaceRows();
 /// none.
 mlir::Operation *getReturn(mlir::Region &region);
 
-/// The function of a region on scalars, if it is one operation on the region's
-/// two arguments.
+/// The operation that a region on scalars applies to its two arguments, if the
+/// region is a single operation.
 enum class Combiner : uint8_t { Add, Mul, Max, Min, And, Or, Second };
 std::optional<Combiner> getCombiner(mlir::Region &region);
-/// Returns true if `init` is a constant that changes nothing when combined.
+/// Returns true if `init` is a constant and the identity of `combiner`.
 bool isIdentity(Combiner combiner, mlir::Value init);
-/// Creates such a constant with the type of `like`; null if there is none.
+/// Creates the identity with the type of `like`; null if there is none.
 mlir::Value emitIdentity(Emitter &emit, Combiner combiner, mlir::Value like);
 
-/// Applies a region on scalars, which has been converted already, to every
-/// element of `arguments`, tensors of `shape`. Fails, with the reason emitted,
-/// if the region is not element-wise.
+/// Applies a region on scalars, which has already been converted, to every
+/// element of `arguments`, tensors of `shape`. Emits an error and fails if the
+/// region is not element-wise.
 Results inlineElementwise(Conversion &c, mlir::Region &region,
                           mlir::ValueRange arguments, Sizes shape);
 /// The same for a region that combines two elements into one: each tensor in
@@ -210,14 +211,13 @@ Results inlineElementwise(Conversion &c, mlir::Region &region,
 Results combineElementwise(Conversion &c, mlir::Region &region,
                            mlir::ValueRange pairs, Sizes shape);
 
-/// Gives values the shardings in `attributes`, those of the converted
-/// operation.
+/// Constrains values to the shardings in `attributes`, the attributes of the
+/// converted operation.
 Results constrain(Conversion &c, mlir::ValueRange values,
                   mlir::DictionaryAttr attributes);
 
-/// Returns the results of a manual region inside another one, if it only
-/// computes the device's position along the axes of the other one: this is how
-/// JAX asks for it.
+/// If a manual region inside another one only computes the device's position
+/// along the axes of the outer region, as JAX writes it, returns its results.
 std::optional<llvm::SmallVector<mlir::Value>> convertPlaces(Conversion &c);
 
 /// Replaces the region's `stablehlo.return` by a `tp.yield`.

@@ -1,20 +1,20 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Convolutions: an einsum of the kernel and the windows of the input.
+// Convolutions: each becomes an einsum of the kernel and windows of the input.
 //
 //     x: [n, 16, c], kernel: [3, c, m]
 //     windows = tp.window x                    [n, 16, 3, c]
 //     y = tp.einsum "nANc,Ncm->nAm" windows, kernel
 //
-// The gradient of a kernel is a convolution whose own kernel is as long as the
-// input, and which has few results. There, windows and their elements swap
-// roles, so that the long dimension, which may be sharded, is that of windows.
+// The gradient of a kernel is a convolution with few results and a kernel as
+// long as the input. In this case, windows and their elements swap roles, so
+// that the long dimension, which may be sharded, is the dimension of windows.
 //
 // If the input is spread (dilated), as in the gradient of strides, most
-// products would be with zeros. So results are computed by their phase: with a
-// spread of 2, even results combine the input with every other element of the
-// kernel, and odd results with the elements in between.
+// products would be with zeros. So results are grouped by phase: with a spread
+// of 2, even results combine the input with every other element of the kernel,
+// and odd results with the elements in between.
 
 #include "Conversion.h"
 
@@ -25,8 +25,8 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 namespace {
-/// The roles of a tensor's dimensions: two named ones, and the spatial ones in
-/// order.
+/// The roles of a tensor's dimensions: two named dimensions, and the spatial
+/// dimensions in order.
 struct Labels {
   int64_t first = -1, second = -1;
   SmallVector<int64_t> spatial;
@@ -38,7 +38,8 @@ struct Window {
   bool reversed;
   int64_t input, kernel, output;
 
-  /// Returns true if windows are adjacent: then patches are a split dimension.
+  /// Returns true if windows are adjacent. Splitting the dimension then gives
+  /// the windows.
   bool isTiling() const {
     return stride == kernel && low == 0 && lhsDilation == 1 &&
            rhsDilation == 1 && !reversed && output * stride == input;
@@ -169,7 +170,7 @@ public:
         c, x, kernel, lhsTerm + "," + rhsTerm + "->" + resultTerm, shape);
     if (failed(product))
       return failure();
-    // There may be phases beyond the last result, which are removed.
+    // The last group of phases may exceed the result; the excess is removed.
     Value y = c.emit.reshape(product->front(), whole);
     if (y.getType() == c.outType())
       return c.one(y);
@@ -187,8 +188,9 @@ private:
         0, RankedTensorType::get({}, typeOf(x).getElementType()));
   }
 
-  /// Removes the spread of the input from a window: by phases, or by zeros in
-  /// the input. `whole` is the shape of the result with all phases.
+  /// Removes the spread of the input from a window, by computing phases or by
+  /// inserting zeros into the input. `whole` is the shape of the result with
+  /// all phases.
   void removeSpread(unsigned i, SmallVectorImpl<int64_t> &whole) {
     Window &window = windows[i];
     size_t dim = lhsTerm.find(letterOf(i));
@@ -216,8 +218,8 @@ private:
     window.output = results;
   }
 
-  /// Returns the dimension of the operation's result that begins with letter
-  /// `at`.
+  /// Returns the dimension of the operation's result that corresponds to the
+  /// letter at index `at` of `resultTerm`.
   size_t dimOfResult(size_t at) {
     auto isPhase = [&](char letter) {
       return StringRef("abdefhijkl").contains(letter);

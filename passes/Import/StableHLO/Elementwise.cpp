@@ -88,8 +88,8 @@ static Results convertBitcast(Conversion &c) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-/// Returns integers in the order that IEEE 754 defines for all floats: -NaN,
-/// -inf, .., -0, 0, .., inf, NaN.
+/// Returns integers that are ordered in the way that IEEE 754 orders all
+/// floats: -NaN, -inf, .., -0, 0, .., inf, NaN.
 static Value emitTotalOrder(Emitter &emit, Value x) {
   Type bits = getBitsType(elementOf(x));
   Value signedBits = emit.bitcast(x, bits);
@@ -164,7 +164,7 @@ static Results convertRoundAway(Conversion &c) {
       c.emit.compare(ComparePredicate::GE, rest, c.emit.constant(0.5, x));
   Value rounded = c.emit.select(
       up, c.emit.binary<AddOp>(whole, c.emit.constant(1, x)), whole);
-  // A negative zero stays negative; NaN and infinities stay what they are.
+  // A negative zero stays negative; NaN and infinities stay unchanged.
   Value negative =
       c.emit.compare(ComparePredicate::LT, x, c.emit.constant(0, x));
   Value result = c.emit.select(negative, c.emit.unary<NegOp>(rounded), rounded);
@@ -226,12 +226,12 @@ static Results convertReducePrecision(Conversion &c) {
     return c.unsupported()
            << " of " << own
            << " is not supported: expects f64, f32, f16 or bf16";
-  // The exponent has the bits that sign and mantissa leave.
+  // The exponent has all bits other than those of sign and mantissa.
   int64_t ownMantissa = own.getFPMantissaWidth() - 1,
           ownExponent = own.getWidth() - 1 - ownMantissa;
   if (*mantissa >= ownMantissa && *exponent >= ownExponent)
     return c.one(c.in());
-  // A conversion to bf16 and back, which the compiler may well be able to
+  // This is a conversion to bf16 and back, which later passes may be able to
   // optimise.
   if (own.isF32() && *exponent == 8 && *mantissa == 7)
     return c.one(
@@ -280,7 +280,8 @@ static Results convertAtan(Conversion &c) {
   return c.one(c.emit.binary<Atan2Op>(c.in(), c.emit.constant(1, c.in())));
 }
 
-/// Returns sqrt((1 - x) (1 + x)), the other leg of the triangle.
+/// Returns sqrt((1 - x) (1 + x)), the other leg of a right triangle with leg x
+/// and hypotenuse 1.
 static Value emitLeg(Emitter &emit, Value x) {
   Value one = emit.constant(1, x);
   return emit.unary<SqrtOp>(emit.binary<MulOp>(emit.binary<SubOp>(one, x),

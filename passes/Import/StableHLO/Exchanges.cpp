@@ -3,11 +3,11 @@
 
 // Collectives in regions that are written for one device.
 //
-// There, a tensor is what one device holds, and nothing says what it is a part
-// of. A collective takes it as a part of the tensor that the group's parts make
-// when joined: `all_gather` along dimension 0 over the axis "x" goes from
-// `[{"x"}, {}]` to `[{}, {}]`. It does not matter to the collective what
-// devices hold that differ in other axes.
+// In such a region, a tensor is the data of one device, and the sharding of the
+// whole tensor is unknown. A collective treats the tensor as one part of the
+// tensor that joins the parts of all devices in its group: `all_gather` along
+// dimension 0 over the axis "x" goes from `[{"x"}, {}]` to `[{}, {}]`. Data of
+// devices that differ in other axes does not matter to the collective.
 
 #include "Exchanges.h"
 #include "Groups.h"
@@ -113,8 +113,8 @@ static FailureOr<Value> emitCollective(Conversion &c, CollectiveKind kind,
                                 Emitter::withShape(x, shape));
 }
 
-/// Returns how the region combines, and if it does so on booleans as bytes.
-/// Devices can compute sums, maxima and minima.
+/// Returns the reduction that the region computes, and whether booleans must be
+/// converted to bytes for it. Devices can compute sums, maxima and minima.
 static FailureOr<std::pair<ReduceKind, bool>> readKind(Conversion &c) {
   std::optional<Combiner> combiner = getCombiner(c.op->getRegion(0));
   bool isBool = c.inType().getElementType().isInteger(1);
@@ -179,8 +179,8 @@ static Results forEachOperand(Conversion &c,
   return results;
 }
 
-/// Reads the dimension called `name`. All operands must have it, with a size
-/// that `divides` divides.
+/// Reads the dimension called `name`. All operands must have this dimension,
+/// and its size must be a multiple of `divides`.
 static FailureOr<int64_t> readDim(Conversion &c, StringRef name,
                                   int64_t divides = 1) {
   FailureOr<int64_t> dim = c.getInteger(name);
@@ -244,7 +244,8 @@ static Results convertAllToAll(Conversion &c) {
   return forEachOperand(c, [&](Value x) -> FailureOr<Value> {
     SmallVector<int64_t> shape(typeOf(x).getShape());
     // The devices' operands are stacked along a new first dimension. The group
-    // first shards that dimension, then the dimension of pieces.
+    // shards that dimension before the exchange, and the dimension of pieces
+    // after it.
     SmallVector<int64_t> pieces(shape);
     pieces[*split] /= size;
     pieces.insert(pieces.begin() + *split, size);
@@ -280,8 +281,8 @@ static Results convertAllToAll(Conversion &c) {
 //===----------------------------------------------------------------------===//
 
 /// Gathers the buffers of all devices in the region's groups; each device takes
-/// the one it wants, or zeros if there is none. `sources` are positions in the
-/// mesh.
+/// the buffer of its source, or zeros if it has no source. `sources` are
+/// positions in the mesh.
 static Results emitTaken(Conversion &c, spmd::MeshOp op,
                          ArrayRef<int32_t> sources) {
   Mesh mesh = op.toMesh();
@@ -310,9 +311,9 @@ static Results emitTaken(Conversion &c, spmd::MeshOp op,
   return c.one(c.emit.gather(*all, emitLookup(c, group, *own), 0, 0));
 }
 
-/// If every buffer is sent equally far around some axes, returns these axes and
-/// the distance. `sources` are positions in the mesh, -1 for devices that
-/// receive nothing.
+/// If all buffers are sent by the same distance around some axes, returns these
+/// axes and the distance. `sources` are positions in the mesh, -1 for devices
+/// that receive nothing.
 static std::optional<std::pair<AxisList, int64_t>>
 findShift(const Mesh &mesh, ArrayRef<int32_t> sources) {
   // Tries adjacent axes together, the last one varying fastest; fewest axes
@@ -387,8 +388,9 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
   return c.one(fillsUp ? shift(by, "fill") : shift(by - size, "fill"));
 }
 
-/// Returns the axes of the mesh in an order in which `sources` become devices
-/// that change places along them.
+/// Returns the axes of the mesh in an order in which the position of each
+/// device along these axes is its source in `sources`; nullopt if there is no
+/// such order.
 static std::optional<AxisList> findOrder(const Mesh &mesh,
                                          ArrayRef<int32_t> sources) {
   constexpr unsigned kMaxAxes = 6;

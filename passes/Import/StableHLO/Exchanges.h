@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The devices of regions that are written for one device, and their
-/// positions.
+/// \file Groups and positions of devices, for regions that are written for one
+/// device.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_EXCHANGES_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_EXCHANGES_H
@@ -13,7 +13,8 @@
 
 namespace tp::stablehlo {
 
-/// Devices of a mesh that exchange data: all that differ only in `axes`.
+/// Devices of a mesh that exchange data: all devices whose positions differ
+/// only along `axes`.
 struct Group {
   spmd::MeshOp mesh;
   AxisList axes;
@@ -21,8 +22,8 @@ struct Group {
   int64_t getSize() const { return tp::getSize(axes); }
 };
 
-/// Returns the mesh of the region around the operation, if it is small enough
-/// to list its devices.
+/// Returns the mesh of the region around the operation, if the mesh is small
+/// enough to list its devices.
 mlir::FailureOr<spmd::MeshOp> getMesh(Conversion &c);
 
 /// Returns the group of all devices of the mesh.
@@ -35,8 +36,8 @@ bool isManual(Conversion &c, llvm::ArrayRef<AxisRef> axes);
 mlir::Value emitLookup(Conversion &c, const Group &group,
                        llvm::ArrayRef<int32_t> table);
 
-/// Turns a `table` by position in the mesh into one by position along `axes`;
-/// nullopt if it also depends on other axes.
+/// Turns a `table` indexed by position in the mesh into a table indexed by
+/// position along `axes`; nullopt if its entries also depend on other axes.
 std::optional<std::vector<int32_t>> condense(const Mesh &mesh,
                                              llvm::ArrayRef<AxisRef> axes,
                                              llvm::ArrayRef<int32_t> table);

@@ -66,7 +66,7 @@ stablehlo::findDigits(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
       return std::nullopt;
     digits = *found;
   }
-  // Every element must be the sum that its digits give.
+  // Every element must equal the sum computed from its digits.
   for (auto [offset, number] : llvm::enumerate(numbers)) {
     int64_t sum = numbers[0], rest = offset;
     for (const SmallVector<Digit> &digits : llvm::reverse(dims))

@@ -37,7 +37,8 @@ namespace tp::stablehlo {
 /// above `kMaxDevices`.
 std::optional<int64_t> getNumDevices(llvm::ArrayRef<int64_t> sizes);
 
-/// The meaning of a dimension of tiles that follows those of the tensor.
+/// The meaning of a dimension of tiles that follows the tensor's own
+/// dimensions.
 enum class Subgroup : uint8_t { Replicated, Manual, Unreduced };
 
 /// A part of a device's number.
@@ -66,8 +67,8 @@ struct TileSharding {
 };
 
 /// Reads `{..}`, or `{{..}, {..}}` for several values. Returns nullopt if the
-/// text has another form, or if the devices of a dimension are in no regular
-/// order.
+/// text has another form, or if the devices of a dimension do not have a
+/// regular order.
 std::optional<llvm::SmallVector<TileSharding>>
 parseTileShardings(llvm::StringRef text);
 
@@ -77,12 +78,12 @@ parseTileShardings(llvm::StringRef text);
 std::optional<llvm::SmallVector<llvm::SmallVector<Digit>>>
 findDigits(llvm::ArrayRef<int64_t> numbers, llvm::ArrayRef<int64_t> shape);
 
-/// The axes that digits split device numbers into.
+/// The axes into which digits split device numbers.
 class AxisFactors {
 public:
   void add(const Digit &digit);
-  /// Returns the sizes of the axes, major first; nullopt if digits overlap in
-  /// part.
+  /// Returns the sizes of the axes, major first; nullopt if digits overlap
+  /// partially.
   std::optional<llvm::SmallVector<int64_t>> getSizes() const;
 
 private:

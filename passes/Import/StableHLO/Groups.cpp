@@ -52,7 +52,7 @@ static InFlightDiagnostic irregular(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the numbers in an operation stand for.
+/// What the numbers in an operation refer to.
 enum class Numbering { Devices, Replicas, ReplicasWithPartitions, Partitions };
 } // namespace
 
@@ -105,7 +105,7 @@ static std::optional<DeviceGroups> parseText(StringRef text) {
   if (!tiles || tiles->size() != 1 || tiles->front().dims.size() != 2)
     return std::nullopt;
   DeviceGroups groups;
-  // Computes the device numbers that the digits stand for, row-major.
+  // Computes the device numbers from the digits, row-major.
   groups.devices = {0};
   for (auto [dim, digits] : llvm::enumerate(tiles->front().dims))
     for (const Digit &digit : digits) {
@@ -190,7 +190,7 @@ static LogicalResult refuseDevice(Operation *op, int64_t device) {
                      << ", which does not exist or is named twice";
 }
 
-/// Whatever the numbers stand for, none may exceed the number of devices.
+/// Whatever the numbers refer to, each must be less than the number of devices.
 static LogicalResult checkNumbers(Operation *op, ArrayRef<int64_t> numbers,
                                   int64_t devices) {
   for (int64_t number : numbers)
@@ -250,7 +250,7 @@ FailureOr<DeviceGroups> stablehlo::readGroups(Operation *op, int64_t devices) {
   if (!groups)
     return invalid(op) << " has `replica_groups` that cannot be read";
   if (groups->devices.empty()) {
-    // An empty list stands for one group of all.
+    // An empty list means one group of all.
     groups->size = numbering == Numbering::Devices      ? devices
                    : numbering == Numbering::Partitions ? processes.partitions
                                                         : processes.replicas;
@@ -289,8 +289,8 @@ FailureOr<SmallVector<int64_t>> stablehlo::readPairs(Operation *op,
       Processes::read(op->getParentOfType<ModuleOp>()).on(devices);
   Numbers pairs = *list;
   if (processes.replicas > 1 && processes.partitions > 1) {
-    // A pair of replicas stands for one pair in each partition, and a pair of
-    // partitions for one in each replica.
+    // A pair of replicas means one pair of devices for each partition, and a
+    // pair of partitions means one pair of devices for each replica.
     bool ofPartitions = getNumbering(op) == Numbering::Partitions;
     int64_t others = ofPartitions ? processes.replicas : processes.partitions;
     pairs.clear();

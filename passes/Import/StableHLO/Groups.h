@@ -1,16 +1,17 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Reads which devices exchange data, as StableHLO writes it.
+/// \file Reads from StableHLO operations which devices exchange data.
 ///
-/// A StableHLO program runs on replicas times partitions, its processes; a
-/// device is the process of number `replica * partitions + partition`. The
-/// `replica_groups` of an operation name processes in one of these ways:
+/// A StableHLO program runs as one process for each pair of a replica and a
+/// partition. The device number of a process is `replica * partitions +
+/// partition`. The `replica_groups` of an operation name processes in one of
+/// these ways:
 ///
 /// | written | in groups of |
 /// | --- | --- |
-/// | `dense<[[0, 1], [2, 3]]>` | as listed, of what the table below says |
-/// | `"[2,2]<=[2,2]T(1,0)"`, `"{{0,2},{1,3}}"` | the same, as XLA's text has it |
+/// | `dense<[[0, 1], [2, 3]]>` | as listed; the table below says what the numbers are |
+/// | `"[2,2]<=[2,2]T(1,0)"`, `"{{0,2},{1,3}}"` | the same, in XLA's text form |
 /// | `#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [..]>` | devices along axes of a mesh |
 ///
 /// | channel | `use_global_device_ids` | numbers are |
@@ -31,29 +32,30 @@
 
 namespace tp::stablehlo {
 
-/// The numbers of processes that a module is written for.
+/// The numbers of replicas and partitions that a module is written for.
 struct Processes {
   int64_t replicas = 1, partitions = 1;
 
   /// Reads the numbers from the module's attributes; both are 1 by default.
   static Processes read(mlir::ModuleOp module);
-  /// The same number of replicas on `devices` devices, if it divides them.
+  /// Returns the same number of replicas on `devices` devices, or one replica
+  /// if the number of replicas does not divide `devices`.
   Processes on(int64_t devices) const;
   int64_t getNumDevices() const { return replicas * partitions; }
 };
 
-/// Groups of one size, in which each of `devices` occurs once.
+/// Groups of equal size, in which each device occurs once.
 struct DeviceGroups {
   llvm::SmallVector<int64_t> devices; ///< Group after group.
   int64_t size = 1;                   ///< Of each group.
 };
 
-/// Returns true if `op` exchanges data with other devices, or asks which of
-/// them it runs on.
+/// Returns true if `op` exchanges data with other devices, or asks which device
+/// it runs on.
 bool isExchange(mlir::Operation *op);
 
-/// Returns the groups of an exchange among `devices` devices; failure after an
-/// error.
+/// Returns the groups of an exchange among `devices` devices; emits an error on
+/// failure.
 mlir::FailureOr<DeviceGroups> readGroups(mlir::Operation *op, int64_t devices);
 
 /// Returns the pairs of a collective_permute as devices, alternating sources
@@ -68,7 +70,7 @@ mlir::FailureOr<llvm::SmallVector<int64_t>> readPairs(mlir::Operation *op,
 std::optional<AxisList> findAxes(DeviceGroups groups, const Mesh &mesh,
                                  bool ordered = true);
 
-/// Returns the axes, or parts of axes, that a digit of positions stands for,
+/// Returns the axes, or parts of axes, that correspond to a digit of positions,
 /// major first; nullopt if there are none. On ["x"=2, "y"=4], size 4 at stride
 /// 2 is "x" and the upper half of "y".
 std::optional<AxisList> toAxes(const Digit &digit, const Mesh &mesh);

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Imports a whole module: decides which converter each operation goes to.
+// Imports a whole module and chooses a converter for each operation.
 
 #include "Complex.h"
 #include "Conversion.h"
@@ -42,14 +42,14 @@ bool tp::hasStableHLO(ModuleOp module) {
       .wasInterrupted();
 }
 
-/// The terminator of a region; it is handled together with the op that owns the
-/// region.
+/// Returns true for the terminator of a region, which is handled together with
+/// the op that owns the region.
 static bool isReturn(Operation *op) {
   StringRef name = op->getName().getStringRef();
   return name == "stablehlo.return" || name == "sdy.return";
 }
 
-/// Removes attributes of operations of any dialect that only XLA reads.
+/// Removes attributes that only XLA uses. `op` may be of any dialect.
 static void dropForeignAttributes(Operation *op) {
   SmallVector<StringAttr> names;
   for (NamedAttribute attribute : op->getDiscardableAttrs()) {
@@ -152,7 +152,7 @@ LogicalResult Importer::checkTypes(Operation *op) {
   return success();
 }
 
-/// Operations that no table has, and that only compute their results.
+/// Operations that are not in any table but that only compute their results.
 static constexpr llvm::StringLiteral kUnsupported[] = {
     "stablehlo.after_all",
     "stablehlo.cholesky",
@@ -173,8 +173,8 @@ static constexpr llvm::StringLiteral kUnsupported[] = {
     "stablehlo.uniform_quantize",
 };
 
-/// Returns true if `op`, its regions aside, only computes its results. Unknown
-/// operations may do more.
+/// Returns true if `op`, apart from its regions, only computes its results.
+/// Unknown operations may do more.
 bool Importer::computes(Operation *op) const {
   StringRef name = op->getName().getStringRef();
   if (llvm::is_contained(kUnsupported, name))
@@ -232,8 +232,8 @@ LogicalResult Importer::convertUnused(Operation *op) {
   return success();
 }
 
-/// Handles what MLIR does not know: that calls, and ops that contain them, may
-/// have no effects.
+/// Returns true if `op` only computes its results. MLIR does not know that
+/// calls, and ops that contain calls, may have no effects.
 bool Importer::onlyComputes(Operation *op) const {
   if (rest.contains(op) || isa<spmd::ManualOp>(op) ||
       wouldOpBeTriviallyDead(op))
@@ -274,7 +274,8 @@ void Importer::eraseUnused(ModuleOp module) {
   });
 }
 
-/// What to do about an operation of StableHLO; empty for one that is unknown.
+/// Returns what users can do about an unsupported operation of StableHLO; empty
+/// for an unknown operation.
 static StringRef getRemedy(StringRef operation) {
   return llvm::StringSwitch<StringRef>(operation)
       .Cases(
@@ -331,7 +332,7 @@ LogicalResult Importer::convert(Operation *op) {
   if (!isForeign(op) || isReturn(op))
     return success();
   Conversion c(op, builder, shardings);
-  // An operand that is still complex is an error of its user.
+  // If an operand is still complex, the error is reported at its user.
   bool isForUser =
       op->getName().getStringRef() == "stablehlo.complex" && !op->use_empty();
   if (failed(checkTypes(isForUser ? *op->user_begin() : op)))

@@ -2,18 +2,18 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Gather and scatter: indices in any number of dimensions become indices along
-// one.
+// one dimension.
 //
 // Both address a window of the operand by its start in some of the operand's
 // dimensions. These dimensions are moved together and flattened, starts and
 // positions within a window become positions along the flattened dimension, and
-// tp.gather or tp.scatter does the rest. A lookup along one dimension, such as
-// an embedding, stays a lookup along that dimension. Dimensions that windows
+// `tp.gather` or `tp.scatter` does the rest. A lookup along one dimension, such
+// as an embedding, stays a lookup along that dimension. Dimensions that windows
 // contain as a whole are left alone, so that they may be sharded: a KV cache in
 // which every row is at its own position (jax.vmap of dynamic_update_slice)
-// also has an index for its heads. The same is true of dimensions whose index
-// is the number of the index vector, such as the rows in
-// cache.at[jnp.arange(rows), positions].
+// also has an index for its heads. The same applies to dimensions whose index
+// only counts the index vectors, such as the rows in cache.at[jnp.arange(rows),
+// positions].
 
 #include "Conversion.h"
 
@@ -50,7 +50,7 @@ struct Addressing {
   SmallVector<int64_t> collapsed;   ///< Of size 1; not in the window.
   SmallVector<int64_t> operandBatch, indexBatch; ///< In pairs.
   /// The dimension that each entry of the index vector addresses; kCounted if
-  /// the entry only counts.
+  /// the entry only counts along an index dimension.
   SmallVector<int64_t> addressed;
   static constexpr int64_t kCounted = -1;
   int64_t indexVectorDim;
@@ -58,8 +58,8 @@ struct Addressing {
   bool isAddressed(int64_t dim) const {
     return llvm::is_contained(addressed, dim);
   }
-  /// Returns true if windows contain the whole dimension: they are inside only
-  /// if they begin at 0.
+  /// Returns true if windows contain the whole dimension. Such windows are
+  /// inside only if they begin at 0.
   bool isWhole(int64_t dim) const {
     return !isCollapsed(dim) && windowSizes[dim] == operandShape[dim];
   }
@@ -77,7 +77,7 @@ struct Addressing {
   bool isCollapsed(int64_t dim) const {
     return llvm::is_contained(collapsed, dim);
   }
-  /// Returns all other dimensions, except those of the batch.
+  /// Returns all dimensions except picked and batch dimensions.
   SmallVector<int64_t> getRest() const {
     SmallVector<int64_t> rest;
     for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
@@ -108,8 +108,8 @@ static bool isZero(Value x) {
          splat.getSplatValue<APInt>().isZero();
 }
 
-/// Returns true if the elements of `x` count along dimension `dim`: 0, 1 .. JAX
-/// adds the dimension's size to elements below zero.
+/// Returns true if the elements of `x` count along dimension `dim`: 0, 1, ..
+/// Looks through JAX's addition of the dimension's size to negative elements.
 static bool counts(Value x, int64_t dim) {
   Operation *op = x.getDefiningOp();
   if (auto iota = dyn_cast_if_present<IotaOp>(op))
@@ -151,8 +151,9 @@ static bool counts(Value x, int64_t dim) {
   return false;
 }
 
-/// If an entry of the index vectors only counts along one of their dimensions,
-/// pairs that dimension with the operand's dimension as a batch.
+/// If an entry of the index vectors only counts along a dimension of the
+/// indices, makes that dimension and the addressed dimension of the operand a
+/// pair of batch dimensions.
 static void pairCounted(Conversion &c, Addressing &a) {
   auto entries = c.in(1).getDefiningOp<ConcatOp>();
   if (!entries || int64_t(entries.getDim()) != a.indexVectorDim ||
@@ -172,8 +173,8 @@ static void pairCounted(Conversion &c, Addressing &a) {
     }
 }
 
-/// Reads and checks the attributes whose names gather and scatter share, up to
-/// prefixes.
+/// Reads and checks the attributes that gather and scatter share under
+/// different names.
 static FailureOr<Addressing> readAddressing(Conversion &c,
                                             const Fields &numbers,
                                             bool isGather, Sizes windowSizes) {
@@ -215,8 +216,8 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
                             "operand and in the indices, which are not "
                             "collapsed, indexed or the index vector's";
   for (auto [dim, size] : llvm::enumerate(a.windowSizes)) {
-    // A scatter does not give sizes for dimensions that its windows lack. If
-    // such a dimension has size 0, every update is dropped.
+    // A scatter does not give sizes for dimensions that its windows do not
+    // have. If such a dimension has size 0, every update is dropped.
     bool isSaid = isGather || (!a.isCollapsed(dim) && !a.isBatch(dim));
     if (isSaid && (size < 0 || size > a.operandShape[dim] ||
                    (size != 1 && (a.isCollapsed(dim) || a.isBatch(dim)))))
@@ -285,7 +286,7 @@ static SmallVector<int64_t> getIndexOrder(Conversion &c, const Addressing &a) {
 
 /// Returns the positions along the dimension that `dims` are flattened to, for
 /// all elements of a window. With `clamps`, starts are moved so that windows
-/// are inside.
+/// are inside the operand.
 static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
                                     Sizes dims, bool clamps) {
   int64_t total = 1;
@@ -413,7 +414,7 @@ static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
   return labels;
 }
 
-/// Marks the batch dimensions of `op` that are counted: the last ones.
+/// Marks the counted batch dimensions of `op`, which are the last ones.
 static void markCounted(const Addressing &a, Operation *op) {
   int64_t end = a.operandBatch.size(),
           count = llvm::count(a.addressed, Addressing::kCounted);
@@ -470,7 +471,7 @@ static Results convertGather(Conversion &c) {
   return c.one(y.value);
 }
 
-/// Returns how updates combine, and adapts the updates to that.
+/// Returns how updates combine; negates updates that are subtracted.
 static FailureOr<ScatterKind> getScatterKind(Conversion &c, Value &updates) {
   Region &region = c.op->getRegion(0);
   bool isBool = c.outElement().isInteger(1);

@@ -16,7 +16,8 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 /// Returns true if `op` has a region that is read as a function of elements.
-/// All regions of StableHLO are, except those of control flow.
+/// All regions of StableHLO operations are read in this way, except those of
+/// control flow.
 static bool combinesElements(Operation *op) {
   OperationName name = op->getName();
   return name.getDialectNamespace() == "stablehlo" &&
@@ -26,8 +27,8 @@ static bool combinesElements(Operation *op) {
 }
 
 namespace {
-/// Inlines callees before callers: functions with exchanges everywhere,
-/// functions of elements where a region combines elements.
+/// Inlines callees before callers: functions with exchanges everywhere, other
+/// functions only in regions that combine elements.
 class Inliner {
 public:
   explicit Inliner(ModuleOp module) : module(module) {}
@@ -67,8 +68,8 @@ private:
       exchanging.insert(name);
   }
 
-  /// Also inlines calls that come from the callee, if these are in a region of
-  /// elements by then.
+  /// Also inlines calls that are copied from the callee, if they are then in a
+  /// region that combines elements.
   void inlineWhereWanted(func::CallOp outermost) {
     SmallVector<func::CallOp> open{outermost};
     while (!open.empty()) {
@@ -112,7 +113,7 @@ static bool isAnnotation(Operation *op) {
           getCallTarget(op) == "Sharding");
 }
 
-/// Collects the functions that compare elements for a call.
+/// Collects the comparators that a call refers to.
 static void collectComparators(Operation *op,
                                llvm::DenseSet<StringAttr> &names) {
   if (auto list = op->getAttrOfType<ArrayAttr>("called_computations"))

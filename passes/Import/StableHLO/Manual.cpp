@@ -30,7 +30,8 @@ readShardings(Conversion &c, StringRef name, TypeRange types) {
   return shardings;
 }
 
-/// Values from outside of the region must be computed again inside.
+/// Clones constants from outside of the region into it. Other values from
+/// outside are an error.
 static LogicalResult isolate(Conversion &c, Region &region) {
   OpBuilder inside = OpBuilder::atBlockBegin(&region.front());
   bool isClosed = true;
@@ -70,8 +71,8 @@ static Results convertManual(Conversion &c) {
       region.getNumArguments() != c.op->getNumOperands())
     return c.invalid() << " expects a body that has an argument for each "
                           "operand and returns a value for each result";
-  // Such a region has no visible effect. JAX leaves one if it has moved
-  // everything that the region did elsewhere.
+  // A region without operands and results has no effect. JAX leaves such a
+  // region if it has moved all of the region's ops elsewhere.
   if (c.op->getNumOperands() == 0 && c.op->getNumResults() == 0)
     return SmallVector<Value>();
   if (std::optional<SmallVector<Value>> places = convertPlaces(c))

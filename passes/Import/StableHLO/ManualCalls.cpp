@@ -100,7 +100,7 @@ static Operation *getSource(ValueRange values, Block *block) {
 
 /// Imports a region, given its end `back`, @xla.sdy.LocalToGlobalShape, which
 /// follows a call. Before the call there is @xla.sdy.GlobalToLocalShape, unless
-/// the body takes nothing.
+/// the body has no arguments.
 static LogicalResult importCall(Operation *back) {
   Block *block = back->getBlock();
   Operation *call = getSource(back->getOperands(), block);
@@ -140,7 +140,7 @@ static LogicalResult importCall(Operation *back) {
       manual.returned.size() != manual.results.size())
     return fail(back) << " expects `xla.sdy.manual_axes`, and as many results "
                          "as operands, here and in @xla.sdy.GlobalToLocalShape";
-  // Up to JAX 0.6 bodies are public, as if they could be run by themselves.
+  // Up to JAX 0.6, bodies are public, as if they were entries.
   auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       call, cast<func::CallOp>(call).getCalleeAttr());
   if (body && body.getName().starts_with("xla.sdy.manual_computation_body"))
@@ -157,9 +157,9 @@ static LogicalResult importCall(Operation *back) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Finds all operations of one region: those that its values come from and go
-/// to. The search begins at one of the region's entries or, if it has none, at
-/// its exit.
+/// Finds all operations of one region, by following values to their uses or
+/// sources. The search begins at one of the region's entries or, if it has
+/// none, at its exit.
 class RegionFinder {
 public:
   explicit RegionFinder(Operation *op) : block(op->getBlock()) {
@@ -223,8 +223,8 @@ readOne(Operation *op, const ForeignShardings &shardings) {
   return read->front();
 }
 
-/// Returns the axes that become manual in a region: all that are manual inside,
-/// except those that already are around it.
+/// Returns the axes that become manual in a region: all axes that are manual
+/// inside but not outside of the region.
 static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
                                      const ForeignShardings &shardings) {
   Operation *outer = found.exits.front();
@@ -247,7 +247,8 @@ static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
   return ArrayAttr::get(inner->getContext(), axes);
 }
 
-/// Returns the tiles of the iota that `entry` takes one element of.
+/// If `entry` takes one element of a tiled iota, returns the digits of the
+/// tiles.
 static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
   Operation *sharding = entry->getNumOperands() == 1
                             ? entry->getOperand(0).getDefiningOp()
@@ -275,9 +276,10 @@ static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
                                     : std::nullopt;
 }
 
-/// Imports the position along an axis as JAX 0.4 writes it in a region over
-/// some axes: an iota that enters the region again from inside. It becomes what
-/// later versions write, the device's number in a region over the other axes.
+/// Imports the position along an axis. In a region over only some axes, JAX 0.4
+/// writes the position as an iota that enters the region again from inside. It
+/// is rewritten in the form of later versions, which compute it from the
+/// device's number in a region over the other axes.
 static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
                                  const ForeignShardings &shardings) {
   auto manual = shardings.readManualAxes(entry);
@@ -331,16 +333,16 @@ static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
 }
 
 namespace {
-/// A tensor that is also sharded along axes that are not manual, as JAX 0.4
-/// writes the values that a gradient keeps from a region over some axes. The
-/// parts along these axes are copies.
+/// A tensor that is also sharded along axes that are not manual. The parts
+/// along these axes are copies. JAX 0.4 writes such tensors for values that a
+/// region over only some axes saves for its gradient.
 struct Copies {
   RankedTensorType whole;
   /// The dimensions of the whole, each split into its axes and the rest, and
   /// which of the resulting dimensions count copies.
   SmallVector<int64_t> split;
   SmallVector<bool> isCopy;
-  spmd::ShardingAttr sharding; ///< Without those axes.
+  spmd::ShardingAttr sharding; ///< Without the axes of copies.
 
   SmallVector<int64_t> getOnce() const {
     SmallVector<int64_t> once;
@@ -502,7 +504,7 @@ static LogicalResult importRegion(Operation *op,
     manual.returned.push_back(exit->getOperand(0));
     manual.results.push_back(exit->getResult(0));
   }
-  // A region that takes nothing may give values to its exits only.
+  // If a region has no entries, only its exits may use its values.
   if (found.entries.empty())
     for (Operation *source : body)
       for (Operation *user : source->getUsers())
@@ -532,9 +534,9 @@ static Operation *findCall(ModuleOp module, StringRef target) {
 
 LogicalResult stablehlo::importManualCalls(ModuleOp module,
                                            const ForeignShardings &shardings) {
-  // Importing a region removes operations that others would be found by, so
-  // that regions are imported one after the other. Exits of regions with
-  // entries are removed together with these.
+  // Regions are imported one after the other, because importing a region
+  // removes calls by which regions are found. The exits of a region with
+  // entries are removed together with the entries.
   for (StringRef target : {"xla.sdy.LocalToGlobalShape", "SPMDFullToShardShape",
                            "SPMDShardToFullShape"})
     while (Operation *op = findCall(module, target))

@@ -5,8 +5,8 @@
 /// them.
 ///
 /// Before Shardy had `sdy.manual_computation`, exporters put calls around code
-/// that is written for one device (JAX's shard_map). GSPMD has one for each
-/// value,
+/// that is written for one device (JAX's shard_map). GSPMD has one call for
+/// each value,
 ///
 ///     %1 = custom_call @Sharding(%0) {mhlo.sharding = "{devices=[4,1]<=[4]}"}
 ///     %2 = custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = "{manual}"}
@@ -14,8 +14,8 @@
 ///     %8 = custom_call @Sharding(%7) {mhlo.sharding = "{manual}"}
 ///     %9 = custom_call @SPMDShardToFullShape(%8) {mhlo.sharding = "{..}"}
 ///
-/// and Shardy in strings has one for all values, around a call of the body:
-/// @xla.sdy.GlobalToLocalShape and @xla.sdy.LocalToGlobalShape.
+/// and Shardy in strings has one call for all values, before and after a call
+/// of the body: @xla.sdy.GlobalToLocalShape and @xla.sdy.LocalToGlobalShape.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_MANUALCALLS_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_MANUALCALLS_H

@@ -65,7 +65,7 @@ int64_t stablehlo::countDevices(ModuleOp module) {
   return devices;
 }
 
-/// Returns true if all devices keep what they have: groups have one member, or
+/// Returns true if all devices keep their data: groups have one member, or
 /// devices send to themselves. Operations that cannot be read are refused
 /// later, when they are imported.
 static bool isIdle(Operation *op, int64_t devices) {
@@ -85,8 +85,8 @@ static bool isIdle(Operation *op, int64_t devices) {
 }
 
 void stablehlo::dropIdleExchanges(ModuleOp module) {
-  // A module that does not give its number of devices may have more than its
-  // groups name.
+  // A module that does not specify its number of devices may run on more
+  // devices than its groups name.
   int64_t devices = Processes::read(module).getNumDevices();
   if (devices == 1)
     return;
@@ -104,7 +104,8 @@ void stablehlo::dropIdleExchanges(ModuleOp module) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Turns one entry on parts of tensors into an entry on whole tensors.
+/// Turns an entry that takes and returns parts of tensors into an entry that
+/// takes and returns whole tensors.
 class EntryImporter {
 public:
   EntryImporter(func::FuncOp function, const ForeignShardings &shardings)
@@ -149,7 +150,7 @@ static DictionaryAttr withSharding(DictionaryAttr attributes,
   return list.getDictionary(sharding.getContext());
 }
 
-/// Adds one value, which has the type `type` on a device.
+/// Adds one argument or result, whose part on a device has type `type`.
 LogicalResult EntryImporter::add(Interface &interface,
                                  DictionaryAttr attributes,
                                  spmd::ShardingAttr otherwise, Type type,
@@ -194,7 +195,7 @@ LogicalResult EntryImporter::add(Interface &interface,
 }
 
 /// Returns the default sharding of jax.pmap: each replica has one element of
-/// the first dimension. Null if a part does not look like that.
+/// the first dimension. Null if `type` is not the type of such an element.
 spmd::ShardingAttr EntryImporter::getMapped(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.getRank() == 0 || tensor.getDimSize(0) != 1)
@@ -262,7 +263,8 @@ FailureOr<EntryImporter::Interface> EntryImporter::readResults() {
   return interface;
 }
 
-/// Inside, all axes are manual, so that remaining shardings mean nothing.
+/// Drops shardings inside the function, where all axes are manual and shardings
+/// have no meaning.
 void EntryImporter::dropInnerShardings() {
   function.getBody().walk([](Operation *op) {
     op->removeAttr("mhlo.sharding");

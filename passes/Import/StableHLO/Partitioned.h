@@ -3,8 +3,9 @@
 
 /// \file Programs that have been partitioned already by another compiler.
 ///
-/// There, whole functions are written for one device: tensors have the size of
-/// the device's part, and devices exchange the data that they need in groups,
+/// In these programs, whole functions are written for one device: tensors have
+/// the size of the device's part, and devices exchange the data that they need
+/// in groups,
 ///
 ///     module attributes {mhlo.num_partitions = 4 : i32} {
 ///       func.func @main(%x: tensor<2x8xf32> {mhlo.sharding =
@@ -15,19 +16,20 @@
 ///
 /// Such a function becomes one manual region over all axes: it takes the whole
 /// tensors that its arguments are parts of, here `tensor<8x8xf32>`, and returns
-/// the whole results. So everything that works for a region works for it. The
+/// the whole results. So the function is handled like any other region. The
 /// shardings of arguments and results are read from
 ///
 /// 1. the argument's or result's `sdy.sharding`, `xla.sdy.sharding` or
 ///    `mhlo.sharding`,
 /// 2. the module's `mhlo.spmd_parameters_shardings` and
-///    `mhlo.spmd_output_sharding`, where XLA leaves them,
+///    `mhlo.spmd_output_sharding`, where XLA leaves them.
 ///
-/// and without any of these, every device has a copy. All parts have one size:
-/// padding that a partitioner has put into them belongs to the whole tensor.
+/// If none of these is present, every device has a copy. All parts have the
+/// same size: padding that a partitioner has added to the parts belongs to the
+/// whole tensor.
 ///
-/// A program is taken to be partitioned if devices exchange data in it, or if
-/// it has the module's attributes of 2., but has no region for one device.
+/// A program is considered partitioned if it has no region for one device, but
+/// devices exchange data in it or it has the module attributes of 2.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_PARTITIONED_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_PARTITIONED_H
@@ -36,16 +38,16 @@
 
 namespace tp::stablehlo {
 
-/// Drops exchanges in which every device keeps what it has. Along an axis of
-/// one device, JAX leaves out the region for one device, but not the exchanges
-/// in it.
+/// Drops exchanges in which every device keeps its data. For an axis of size 1,
+/// JAX omits the region for one device, but not the exchanges in it.
 void dropIdleExchanges(mlir::ModuleOp module);
 
 /// Returns true if functions are written for one device.
 bool isPartitioned(mlir::ModuleOp module);
 
-/// Returns the number of devices that a partitioned program is for: the number
-/// that it gives, or else the number that its groups name.
+/// Returns the number of devices that a partitioned program runs on: the number
+/// in its attributes, or otherwise the number of devices in its groups and
+/// meshes.
 int64_t countDevices(mlir::ModuleOp module);
 
 /// Rewrites the entries of a partitioned program on whole tensors, with one

@@ -55,7 +55,7 @@ tp::stablehlo::condense(const Mesh &mesh, ArrayRef<AxisRef> axes,
   return own;
 }
 
-/// Returns the device's number according to the mesh, after applying `map`.
+/// Returns the device's number in the mesh, after applying `map`.
 static Results convertNumber(Conversion &c,
                              function_ref<int64_t(int64_t)> map) {
   FailureOr<spmd::MeshOp> op = getMesh(c);
@@ -78,8 +78,8 @@ static Processes getProcesses(Conversion &c) {
   return succeeded(mesh) ? written.on(mesh->toMesh().getNumDevices()) : written;
 }
 
-/// Returns the results of `region` on a device, if it is scalar arithmetic on
-/// integers of at least 32 bits; nullopt otherwise.
+/// Returns the results of `region` on a device, if the region is scalar
+/// arithmetic on integers of at least 32 bits; nullopt otherwise.
 static std::optional<SmallVector<int64_t>>
 computeNumbers(Region &region, const Processes &processes, int64_t device) {
   llvm::DenseMap<Value, int64_t> numbers;
@@ -167,7 +167,7 @@ std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
   auto tables = computeTables(c, mesh);
   if (!tables)
     return std::nullopt;
-  // Uses a single axis if the values depend only on that.
+  // Uses a single axis if the values depend only on it.
   AxisList around = spmd::getManualAxesAround(c.op);
   SmallVector<AxisList> candidates;
   for (const AxisRef &axis : around)
@@ -178,7 +178,7 @@ std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
     auto fits = llvm::find_if(candidates, [&](const AxisList &axes) {
       return condense(mesh, axes, table).has_value();
     });
-    if (fits == candidates.end()) // it also asks for its own position
+    if (fits == candidates.end()) // also depends on the inner region's axes
       return std::nullopt;
     found.emplace_back(*fits, *condense(mesh, *fits, table));
   }

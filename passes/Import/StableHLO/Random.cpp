@@ -3,8 +3,8 @@
 
 // Random bits by Philox 4x32-10 (Salmon et al., "Parallel random numbers: as
 // easy as 1, 2, 3", SC 2011): four words of 32 bits are a function of a key and
-// a counter of 128 bits, so that every element can be computed by itself, on
-// any device. Counters and words are numbered as XLA does on CPUs and GPUs.
+// a counter of 128 bits, so that every element can be computed independently,
+// on any device. Counters and words are numbered as in XLA on CPUs and GPUs.
 
 #include "Conversion.h"
 
@@ -18,7 +18,7 @@ using namespace tp::stablehlo;
 
 namespace {
 
-/// All numbers are in ui64; a word is a number below 2^32.
+/// All numbers are ui64. The words that draw() returns are below 2^32.
 class Philox {
 public:
   Philox(Emitter &emit, Value state)
@@ -28,7 +28,7 @@ public:
   }
 
   /// Returns words 0 to 3 of `count` counters, beginning with the state's
-  /// counter. Each word is a row.
+  /// counter. Result i holds word i of all counters.
   std::array<Value, 4> draw(int64_t count);
   /// Returns the state after `count` counters.
   Value advance(int64_t count);
@@ -39,7 +39,7 @@ public:
   }
 
 private:
-  using Counter = std::pair<Value, Value>; ///< Its low and high half.
+  using Counter = std::pair<Value, Value>; ///< The low and the high half.
 
   Value getLow(Value x) {
     return emit.binary<AndOp>(x, emit.constant(0xFFFFFFFF, x));

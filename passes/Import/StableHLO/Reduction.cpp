@@ -191,8 +191,8 @@ static Value combine(Emitter &emit, Combiner combiner, Value a, Value b) {
   llvm_unreachable("covered switch");
 }
 
-/// Creates the reduction without its initial value; null if there is none of
-/// this kind.
+/// Creates the reduction without its initial value; null if no kind of
+/// reduction matches the combiner.
 static Value emitReduce(Emitter &emit, Combiner combiner, Value x, Sizes dims) {
   Type element = typeOf(x).getElementType();
   auto reduce = [&](ReductionKind kind) { return emit.reduce(kind, x, dims); };
@@ -263,9 +263,9 @@ static Results emitTree(Conversion &c, Region &region,
   return values;
 }
 
-/// Recognises the region of `argmax` (true) and `argmin` (false): of pairs
-/// (value, index) it takes the greatest or least value, where NaN comes before
-/// all others, and of equal values the first.
+/// Recognises the region of `argmax` (true) and `argmin` (false): of two pairs
+/// (value, index), it takes the pair with the greatest or least value, or with
+/// a NaN, and of equal values the pair with the lower index.
 static std::optional<bool> isArgMax(Region &region);
 
 static Results convertAnyReduce(Conversion &c, Sizes dims) {
@@ -378,8 +378,8 @@ static Results convertArgMax(Conversion &c, bool isMax, int64_t dim) {
 }
 
 /// Returns true if convertArgMax can compute this argmax: it is over one
-/// dimension, the initial pair loses against everything, and the index type can
-/// hold the dimension's size.
+/// dimension, the initial pair loses against every other pair, and the index
+/// type can hold the dimension's size.
 static bool isPlainArgMax(Conversion &c, bool isMax, Sizes dims) {
   auto iota = c.in(1).getDefiningOp<IotaOp>();
   auto element = dyn_cast<IntegerType>(c.inType(1).getElementType());
@@ -387,7 +387,8 @@ static bool isPlainArgMax(Conversion &c, bool isMax, Sizes dims) {
       int64_t(iota.getDim()) != dims[0] || element.getWidth() < 32 ||
       c.inShape()[dims[0]] == 0 || c.inShape()[dims[0]] > INT32_MAX)
     return false;
-  // If the initial value ties, its index counts: it must be 0, the first.
+  // If the initial value equals the best value, the initial index also takes
+  // part: it must be 0, the lowest.
   Attribute zero;
   return isIdentity(isMax ? Combiner::Max : Combiner::Min, c.in(2)) &&
          matchPattern(c.in(3), m_Constant(&zero)) &&

@@ -34,11 +34,11 @@ public:
       reaches.push_back(getReach(dim));
   }
 
-  /// Returns the number of positions that an element can be selected from.
+  /// Returns the number of positions in the dimensions that have windows.
   int64_t getCount() const { return count; }
 
   Results run(Region &select) {
-    if (getDims().empty()) // every window is an element
+    if (getDims().empty()) // every window has one element
       return c.one(
           c.emit.binary<AddOp>(c.emit.splat(c.in(2), c.inShape()), c.in(1)));
     Results selected =
@@ -50,9 +50,10 @@ public:
   }
 
 private:
-  /// The windows that the elements of a group may be in: `count` windows from
-  /// `first` on. A group has as many elements as a stride. Its number is that
-  /// of the window that would begin at it without padding.
+  /// The windows that may contain elements of a group: `count` windows,
+  /// starting at the group's number plus `first`. A group has as many elements
+  /// as a stride. Its number is the number of the window that would begin at
+  /// the group if there were no padding.
   struct Reach {
     int64_t first, count, groups;
   };
@@ -66,9 +67,9 @@ private:
             int64_t(llvm::divideCeil(used[dim], stride))};
   }
 
-  /// If the input of the pool was padded, the gradient of the padding is
-  /// removed after this op: these elements are not computed, so that blocks
-  /// keep their size.
+  /// If the input of the pool was padded, a slice after this op removes the
+  /// gradient of the padding. The removed elements are not computed, so that
+  /// blocks keep their size.
   void findUsed() {
     Value result = c.op->getResult(0);
     Operation *user = result.hasOneUse() ? *result.user_begin() : nullptr;
@@ -97,8 +98,8 @@ private:
     return ArrayRef(order).drop_front(batch);
   }
 
-  /// If an element is in more windows, one dimension is handled after the
-  /// other.
+  /// The maximum number of elements per window, or of windows per element, that
+  /// are handled one by one.
   static constexpr int64_t kMostLooks = 32;
 
   bool areFewElements() const {
@@ -109,7 +110,7 @@ private:
   }
 
   /// Returns true if every element is in few windows, and the windows do not
-  /// cover many more elements than there are.
+  /// cover many more elements than are used.
   bool areFewWindows() const {
     int64_t looks = 1;
     for (auto [dim, reach] : llvm::zip_equal(getDims(), reaches)) {
@@ -135,8 +136,9 @@ private:
     }
   }
 
-  /// Returns the positions of elements `steps[i]` * i + `firsts[i]` of every
-  /// dimension that has windows, where i is the index along `dims` of `shape`.
+  /// Returns a tensor of `shape` with positions of elements. In the i-th
+  /// dimension that has windows, the index of the element is `steps[i]` * k +
+  /// `firsts[i]`, where k is the index along dimension `dims[i]` of `shape`.
   Value emitPlaces(Sizes shape, Sizes dims, Sizes steps, Sizes firsts) {
     Type i32 = c.builder.getI32Type();
     auto type = RankedTensorType::get(shape, i32);
@@ -165,8 +167,8 @@ private:
                            RankedTensorType::get({}, c.builder.getI32Type()));
   }
 
-  /// Combines the element selected so far with another one; both come with
-  /// their positions.
+  /// Combines the element selected so far with another element. `pairs` holds
+  /// each element followed by its position.
   Results selectOne(Region &select, ArrayRef<Value> pairs, Sizes shape) {
     Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
     if (failed(first))
@@ -193,9 +195,9 @@ private:
                        windows, c.inShape(1), body);
   }
 
-  /// The same, but with all dimensions at once, for one element of each window
-  /// after the other: positions are computed from the window, and are not
-  /// moved.
+  /// The same, but handles all dimensions at once and the elements of each
+  /// window one after the other. Positions are computed from the window's
+  /// index, so they need not be moved.
   Results emitSelectedElement(Region &select) {
     SmallVector<int64_t> sizes, strides, low;
     for (int64_t dim : getDims()) {
@@ -252,8 +254,8 @@ private:
     return places;
   }
 
-  /// Returns windows of `x` along all dimensions that have any, with `sizes`
-  /// elements each, and as many windows as `shape` says.
+  /// Returns windows of `x` along all dimensions that have windows. `sizes` are
+  /// the numbers of elements per window; `shape` holds the numbers of windows.
   Value emitSeen(Value x, Value fill, Sizes sizes, Sizes shape, Sizes strides,
                  Sizes low) {
     SmallVector<int64_t> result, ones(sizes.size(), 1);
@@ -289,8 +291,9 @@ private:
     return c.emit.reshape(value, shape);
   }
 
-  /// Adds up, for every element, the windows that it may be in, so that nothing
-  /// needs to be addressed. Elements are in groups, as in getReach().
+  /// Adds up, for every element, the sources of the windows that selected it.
+  /// Compares with all windows that may contain the element, so that no scatter
+  /// is needed. Elements are in groups, as in getReach().
   Value emitInWindows(Value selected) {
     SmallVector<int64_t> counts, low, ones(reaches.size(), 1);
     SmallVector<int64_t> groups(used), grouped, kept, groupDims, firsts;
@@ -337,7 +340,7 @@ private:
     }
     if (sum.getType() == c.outType())
       return sum;
-    // The elements around it are not used.
+    // The elements around `sum` are not used.
     return PadOp::create(c.builder, c.op->getLoc(), c.outType(), sum, c.in(2),
                          begins);
   }

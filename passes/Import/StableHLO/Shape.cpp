@@ -32,9 +32,9 @@ static Results convertIota(Conversion &c) {
   return c.one(c.emit.iota(*dim, c.outShape(), c.outElement()));
 }
 
-/// Returns the operand in the result's shape, if all its elements are one
-/// number: exporters broadcast all their numbers, which makes up a sixth of the
-/// ops of a training step.
+/// If all elements of a constant operand are the same number, returns a
+/// constant with the result's shape; otherwise null. Exporters broadcast all
+/// numbers, and these broadcasts are a sixth of the ops of a training step.
 static Value widenNumber(Conversion &c) {
   auto constant = c.in().getDefiningOp<ConstantOp>();
   auto number = constant ? dyn_cast<SplatElementsAttr>(constant.getValue())
@@ -118,8 +118,8 @@ static Results convertSlice(Conversion &c) {
     if (start < 0 || start > limit || limit > size || stride < 1)
       return c.invalid() << " cannot take [" << start << ":" << limit << ":"
                          << stride << "] of a dimension of size " << size;
-  // tp.slice takes as many elements as the type says. The start of an empty
-  // slice may be beyond the end.
+  // `tp.slice` takes as many elements as its result type has. The start of an
+  // empty slice may be beyond the end.
   for (auto [start, limit] : llvm::zip_equal(*starts, *limits))
     if (start == limit)
       start = limit = 0;
@@ -171,7 +171,7 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
   int64_t rows = llvm::divideCeilSigned(length, spread);
   int64_t after = rows - before - size;
   if (rows == size && std::abs(before) < size) {
-    // Adds as many rows as are removed, before spreading them: blocks keep
+    // Before spreading, adds as many rows as it removes, so that blocks keep
     // their size.
     SmallVector<int64_t> lows(shape.size(), 0), starts(lows);
     if (before > 0 || after > 0) {
@@ -194,8 +194,9 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
 }
 
 /// Creates interior padding along `dim` as one op, which moves only data that
-/// changes its device, whatever the blocks are. If all of it is fill, uses
-/// emitInterior instead. `low` and `high` become the padding that remains.
+/// changes its device, regardless of the block sizes. Uses emitInterior instead
+/// if, for example, the result is all fill. `low` and `high` become the
+/// remaining padding.
 static Value emitDilated(Conversion &c, Value x, Value value, int64_t dim,
                          int64_t spacing, int64_t &low, int64_t &high) {
   SmallVector<int64_t> shape(typeOf(x).getShape());
@@ -252,7 +253,7 @@ static Results convertPad(Conversion &c) {
     x = PadOp::create(c.builder, c.op->getLoc(), Emitter::withShape(x, shape),
                       x, value, begin);
   if (cuts) {
-    // An empty part may begin anywhere.
+    // The start of an empty slice does not matter.
     for (auto [start, size] : llvm::zip_equal(starts, c.outShape()))
       if (size == 0)
         start = 0;

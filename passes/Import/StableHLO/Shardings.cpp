@@ -85,7 +85,7 @@ forEachTileString(ModuleOp module,
                            : StringAttr();
     return text ? apply(op, text) : success();
   };
-  // When XLA partitions a module, it leaves these strings.
+  // When XLA partitions a module, it leaves these strings on the module.
   SmallVector<Attribute> left;
   if (auto list =
           module->getAttrOfType<ArrayAttr>("mhlo.spmd_parameters_shardings"))
@@ -144,7 +144,8 @@ LogicalResult ForeignShardings::importMeshes(ModuleOp module) {
     }
     op->erase();
   }
-  // Meshes that only groups name say nothing about the shardings of arguments.
+  // A mesh that only replica groups refer to does not determine the shardings
+  // of arguments.
   bool isLocal = isPartitioned(module) && hasTileStrings(module);
   if (!mesh && failed(importStringMeshes(module)))
     return failure();
@@ -193,7 +194,8 @@ static LogicalResult addGroups(ModuleOp module, int64_t devices,
     FailureOr<DeviceGroups> groups = readGroups(op, devices);
     if (failed(groups))
       return WalkResult::interrupt();
-    // Groups that follow no digits are refused where they are used.
+    // Groups that do not follow digits are rejected when their operation is
+    // imported.
     if (auto digits =
             findDigits(groups->devices, {devices / groups->size, groups->size}))
       for (const Digit &digit : (*digits)[1])
@@ -253,7 +255,8 @@ LogicalResult ForeignShardings::importTileMesh(ModuleOp module) {
 // Shardings
 //===----------------------------------------------------------------------===//
 
-/// Every device gets a value that should be on one device alone.
+/// Warns that a value that should be on a single device is placed on every
+/// device.
 static void warnOfOneDevice(Operation *op) {
   op->emitWarning()
       << "the sharding places the value on one device, but tp-opt gives it to "
@@ -280,8 +283,9 @@ spmd::ShardingAttr ForeignShardings::onMesh(Operation *op,
       sharding.getReplicated(), sharding.getUnreduced(), sharding.getKind());
 }
 
-/// Returns the axes for a digit of device numbers; positions are numbered along
-/// these axes.
+/// Returns the axes that correspond to a digit of device numbers. If the mesh
+/// lists its devices, a device's number may differ from its position along the
+/// axes.
 static std::optional<AxisList> toAxesOfDevices(const Digit &digit,
                                                const Mesh &mesh) {
   if (mesh.deviceIds.empty())

@@ -9,8 +9,8 @@
 /// | `xla.sdy.sharding = "#sdy.sharding<..>"` in `mhlo.frontend_attributes` | Shardy, as strings |
 /// | `sdy.sharding = #sdy.sharding<..>` | Shardy |
 ///
-/// If there are several, the one further down in this table counts: it says
-/// more.
+/// If a value has several of these, the one further down in this table is used,
+/// because it contains more information.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_SHARDINGS_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_SHARDINGS_H
@@ -33,12 +33,13 @@ public:
   mlir::FailureOr<llvm::SmallVector<spmd::ShardingAttr>>
   read(mlir::Operation *op, mlir::DictionaryAttr attributes,
        mlir::TypeRange types) const;
-  /// Returns the names of the axes that are manual after `op`: all axes if it
-  /// says {manual}, else those of manual tiles.
+  /// Returns the names of the axes that are manual after `op`: all axes if its
+  /// sharding is {manual}, otherwise the axes of its manual tiles.
   mlir::FailureOr<mlir::ArrayAttr> readManualAxes(mlir::Operation *op) const;
-  /// Turns a sharding that `op` gives to a value of `type`, and that may be on
-  /// a mesh without axes, into one on the module's mesh. A value that should be
-  /// on one device alone is replicated, with a warning.
+  /// Converts a sharding that `op` gives to a value of `type`. If the sharding
+  /// is on a mesh without axes, it becomes a sharding on the module's mesh;
+  /// null if there is no such mesh. A value that should be on a single device
+  /// is replicated, with a warning.
   spmd::ShardingAttr onMesh(mlir::Operation *op, spmd::ShardingAttr sharding,
                             mlir::Type type) const;
   /// The module's mesh; null if it has none.

@@ -92,14 +92,14 @@ void Signature::setName(NamedAttrList &attributes, StringRef path,
 }
 
 /// JAX pairs a donated argument with a result if it knows the shardings of
-/// both, and leaves it to XLA otherwise. A pair would force the two to be
-/// sharded alike, so none is guessed here.
+/// both, and otherwise leaves the pairing to XLA. The argument and the result
+/// of a pair must have the same sharding, so no pair is guessed here.
 void Signature::warnOfDonors(ArrayRef<unsigned> donors) {
   if (donors.empty())
     return;
   Location loc = function.getArgument(donors.front()).getLoc();
   std::string name = toDotted(getLocatedName(loc));
-  // JAX gives arguments names as locations, and no place.
+  // JAX writes an argument's name as its location, without a file position.
   bool hasPlace = bool(loc->findInstanceOf<FileLineColLoc>());
   InFlightDiagnostic warning = emitWarning(hasPlace ? loc : function.getLoc());
   warning << "the donated memory of ";

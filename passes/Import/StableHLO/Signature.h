@@ -23,7 +23,7 @@ mlir::LogicalResult importSignature(mlir::func::FuncOp function,
 /// If a constraint's result is used only as the result of an entry, makes the
 /// constraint the sharding of that result. Shardy writes such a constraint for
 /// every result that already has a sharding (`xla.sdy.FuncResultSharding`); a
-/// plan must not depend on that.
+/// plan must not depend on whether it does.
 void moveResultConstraints(mlir::func::FuncOp function);
 
 /// Returns a Python path in the form that checkpoints and plans use:

@@ -11,7 +11,7 @@ using namespace tp::stablehlo;
 
 namespace {
 
-/// A key that rows are compared by: an operand, ascending or descending.
+/// A key for comparing rows: an operand, ascending or descending.
 struct Key {
   unsigned operand;
   bool isDescending;
@@ -23,8 +23,8 @@ struct Key {
 ///     a0 < b0
 ///     a0 < b0 or (a0 == b0 and <a comparison of further keys>)
 ///
-/// with `>` for `<`, and with floats changed so that all zeros and all NaNs are
-/// equal, as tp.sort treats them.
+/// possibly with `>` instead of `<`, and with floats changed so that all zeros
+/// and all NaNs are equal, as `tp.sort` treats them.
 class ComparatorReader {
 public:
   explicit ComparatorReader(Region &region) : region(region) {}
@@ -46,7 +46,7 @@ private:
     return op && op->getName().getStringRef() == name ? op : nullptr;
   }
 
-  /// Returns true for one and the same value, or two equal constants.
+  /// Returns true if both are the same value or equal constants.
   static bool isSame(Value a, Value b) {
     Operation *first = a.getDefiningOp(), *second = b.getDefiningOp();
     Attribute value = first ? first->getAttr("value") : Attribute();
@@ -75,7 +75,7 @@ private:
     return value;
   }
 
-  /// Reads a comparison of one operand of both rows.
+  /// Reads a comparison of the same operand in both rows.
   bool readCompare(Value value, StringRef &direction, Key &key) {
     Operation *compare = getOp(value, "stablehlo.compare");
     if (!compare || compare->getNumOperands() != 2)
@@ -120,7 +120,8 @@ private:
 
 } // namespace
 
-/// Returns `x` with its last dimension in the order that `places` gives.
+/// Returns `x` with its last dimension reordered: element i comes from position
+/// `places[i]`.
 static Value emitOrdered(Emitter &emit, Value x, Value places) {
   int64_t last = typeOf(x).getRank() - 1;
   return emit.gather(x, places, last, last);
@@ -148,7 +149,8 @@ static Results convertSort(Conversion &c) {
     return c.unsupported()
            << " is only supported with a comparator that compares pairs of its "
               "arguments by < or >, one pair after the other";
-  // Sorts along the last dimension, so that the others are batches of a gather.
+  // Sorts along the last dimension, so that the other dimensions are batch
+  // dimensions of a gather.
   SmallVector<int64_t> order, back(rank);
   for (int64_t i = 0; i < rank; ++i)
     if (i != *dim)
@@ -190,7 +192,7 @@ static Results convertSort(Conversion &c) {
   for (Value x : c.op->getOperands()) {
     auto iota = x.getDefiningOp<IotaOp>();
     Type element = typeOf(x).getElementType();
-    // Sorting the indices themselves gives the order.
+    // If the operand is an iota, its reordered elements are `places` itself.
     if (iota && int64_t(iota.getDim()) == *dim && isa<IntegerType>(element))
       results.push_back(home(c.emit.convert(places, element)));
     else

@@ -3,7 +3,7 @@
 
 // Functions of chlo that are computed by polynomials, rational functions and
 // series, as in XLA. They are computed in at least f32. Functions whose
-// coefficients are for f32 only refuse f64.
+// coefficients are accurate only for f32 do not support f64.
 
 #include "Conversion.h"
 

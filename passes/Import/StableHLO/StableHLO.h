@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file StableHLO programs become programs of `tp` and `spmd`.
+/// \file Converts StableHLO programs to `tp` and `spmd`.
 ///
-/// What JAX exports of `lambda x, w: jnp.tanh(x @ w)`, with a sharding,
+/// JAX's export of `lambda x, w: jnp.tanh(x @ w)` with a sharding,
 ///
 ///     sdy.mesh @mesh = <["model"=4]>
 ///     func.func public @main(%arg0: tensor<8x16xf32> loc("x"),
@@ -28,13 +28,13 @@
 ///       return %1 : tensor<8x32xf32>
 ///     }
 ///
-/// Operations are known by name and generic attributes, so that it does not
-/// matter whether the readers (tpopt/Dialect/StableHLO/StableHLO.h) or the real
-/// dialects have loaded them. What a conversion writes means exactly what the
-/// operation does, see https://openxla.org/stablehlo/spec.
+/// Operations are recognised by name and generic attributes, so that it does
+/// not matter whether the readers (tpopt/Dialect/StableHLO/StableHLO.h) or the
+/// real dialects have loaded them. The converted ops have exactly the meaning
+/// of the original operation, see https://openxla.org/stablehlo/spec.
 ///
 /// Errors are TP0209 and TP053x diagnostics at the operation; the module is
-/// then half converted and good for nothing.
+/// then only partly converted and must not be used.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_STABLEHLO_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_STABLEHLO_H

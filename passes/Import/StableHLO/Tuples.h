@@ -1,14 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Tuples of tensors, which programs that come from HLO have.
+/// \file Tuples of tensors, which occur in programs that were converted from
+/// HLO.
 ///
 ///     %0 = stablehlo.custom_call @f(%a) : (tensor<4xf32>)
 ///         -> tuple<tensor<4xf32>, tensor<2xf32>>
 ///     %1 = stablehlo.get_tuple_element %0[1]
 ///         : (tuple<tensor<4xf32>, tensor<2xf32>>) -> tensor<2xf32>
 ///
-/// Operations of HLO have a single result; several results are a tuple there.
+/// An HLO operation has a single result; several results form a tuple.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_TUPLES_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_TUPLES_H

@@ -25,8 +25,8 @@ struct Unused {
   llvm::DenseSet<mlir::StringAttr> pure;
 };
 
-/// `computes` returns true if an operation, its regions aside, only computes
-/// its results. Fails with an error if there are too many calls.
+/// `computes` returns true if an operation, apart from its regions, only
+/// computes its results. Fails with an error if there are too many calls.
 mlir::FailureOr<Unused>
 findUnused(mlir::ModuleOp module,
            llvm::function_ref<bool(mlir::Operation *)> computes);

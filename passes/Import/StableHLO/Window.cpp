@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// reduce_window: pools, and cumulative operations.
+// reduce_window: pooling and cumulative operations.
 
 #include "Windows.h"
 
@@ -136,7 +136,8 @@ static Results emitSliding(Conversion &c, SmallVector<Value> values,
 }
 
 /// Combines the elements of all windows along a dimension, in order. If the
-/// dimension is sharded, the elements that windows reach are fetched once.
+/// dimension is sharded, each device fetches the elements that its windows need
+/// only once.
 static Results emitTaps(Conversion &c, ArrayRef<Value> values, ValueRange fills,
                         const Windows &windows, int64_t dim, int64_t output,
                         CombineFn body) {
@@ -209,8 +210,9 @@ Results tp::stablehlo::emitWindows(Conversion &c, SmallVector<Value> values,
   return values;
 }
 
-/// Returns each tensor with elements of `paddings` around it, and as the last
-/// value a mark for each element: 1 for the tensor's own, 0 for padding.
+/// Returns each tensor with elements of `paddings` around it, and, as the last
+/// value, a mark for each element: 1 for the tensor's own elements, 0 for
+/// padding.
 static SmallVector<Value> emitMarked(Conversion &c, ValueRange tensors,
                                      ValueRange paddings,
                                      const Windows &windows) {
@@ -224,8 +226,9 @@ static SmallVector<Value> emitMarked(Conversion &c, ValueRange tensors,
   return values;
 }
 
-/// Combines two lists of values that end in marks: elements marked on both
-/// sides by `body`; otherwise takes the marked one.
+/// Combines two lists of values whose last values are marks. Elements that are
+/// marked in both lists are combined by `body`; otherwise takes the marked
+/// element.
 static Results combineMarked(Conversion &c, ArrayRef<Value> pairs, Sizes shape,
                              CombineFn body) {
   size_t n = pairs.size() / 2 - 1;
@@ -246,8 +249,8 @@ static Results combineMarked(Conversion &c, ArrayRef<Value> pairs, Sizes shape,
   return combined;
 }
 
-/// Combines windows of tensors by a region without a known identity: padding is
-/// marked, and left out.
+/// Combines windows of tensors by a region without a known identity: marks
+/// distinguish elements from padding, which is ignored.
 static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
                                  ValueRange inits, const Windows &windows,
                                  CombineFn body) {
@@ -278,8 +281,8 @@ static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
 }
 
 /// Returns the dimension along which every window has all elements up to its
-/// own position or, with `true`, all elements from there on; nullopt for other
-/// windows.
+/// own position or, with `true`, all elements from this position on; nullopt
+/// for other windows.
 static std::optional<std::pair<int64_t, bool>>
 getCumulative(const Windows &windows, Sizes shape) {
   std::optional<std::pair<int64_t, bool>> found;
@@ -298,7 +301,8 @@ getCumulative(const Windows &windows, Sizes shape) {
   return found;
 }
 
-/// Returns the reduction that combines like the region.
+/// Returns the kind of reduction that corresponds to a combiner; nullopt if
+/// there is none.
 static std::optional<ReductionKind> getKind(Combiner combiner) {
   switch (combiner) {
   case Combiner::Add:
@@ -314,9 +318,9 @@ static std::optional<ReductionKind> getKind(Combiner combiner) {
   }
 }
 
-/// As in XLA, padding does not count, and the initial values count once in
-/// every window. According to StableHLO's text, they are combined once more for
-/// each element of padding, which is the same if they are identities.
+/// As in XLA, padding is ignored, and each window combines the initial values
+/// once. According to the StableHLO specification, they are combined again for
+/// each element of padding. The result is the same if they are identities.
 static Results convertReduceWindow(Conversion &c) {
   size_t operands = c.op->getNumOperands(), n = operands / 2;
   if (operands % 2 || n == 0 || c.op->getNumResults() != n)

@@ -28,8 +28,8 @@ struct Windows {
   }
 };
 
-/// Reads the windows of `c.op` over a tensor of `shape`. It is an error if
-/// their number is not that of `output`.
+/// Reads the windows of `c.op` over a tensor of `shape`. Emits an error if the
+/// numbers of windows differ from `output`.
 mlir::FailureOr<Windows> readWindows(Conversion &c, Sizes shape, Sizes output);
 
 /// Combines two lists of values of one shape, element by element.

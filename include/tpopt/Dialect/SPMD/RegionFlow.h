@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How values flow through ops with regions. All of it asks verified ops.
+/// \file How values flow through ops with regions. All functions expect
+/// verified ops.
 
 #ifndef TPOPT_DIALECT_SPMD_REGIONFLOW_H
 #define TPOPT_DIALECT_SPMD_REGIONFLOW_H
@@ -23,20 +24,21 @@ namespace tp::spmd {
 ///       tp.yield %y
 ///     }
 ///
-/// Targets have one sharding; sources keep their own, and are resharded where
-/// it differs. Channel i of a loop is that of operand i and result i. Other ops
-/// have a channel for each operand that enters, then one for each result.
+/// All targets have the same sharding; each source keeps its own and is
+/// resharded if it differs. Channel i of a loop belongs to operand i and result
+/// i. Other ops have a channel for each operand that enters a region, then one
+/// for each result.
 struct Channel {
   RegionFlowOpInterface op;
   unsigned index;
 
-  /// What becomes the value: the op's operand, if it enters, then what the
-  /// regions yield, in their order.
+  /// The values that flow in: the op's operand, if it enters the regions, then
+  /// the values that the regions yield, in the order of the regions.
   llvm::SmallVector<mlir::OpOperand *> getSources();
-  /// What the value becomes: the op's result, if it leaves, then the arguments
-  /// of the regions, in their order.
+  /// The values that receive the sources: the op's result, if the channel has
+  /// one, then the arguments of the regions, in the order of the regions.
   llvm::SmallVector<mlir::Value> getTargets();
-  /// The target that stands for all of them: the first.
+  /// The first target, which represents all of them.
   mlir::Value getOwner() { return getTargets().front(); }
 
   bool operator==(const Channel &other) const {
@@ -47,17 +49,19 @@ struct Channel {
 /// All channels of `op`, in order.
 llvm::SmallVector<Channel> getChannels(RegionFlowOpInterface op);
 
-/// Returns the channel that has `value` as a target. There is none for
-/// counters, nor for a value that is not an argument or a result of an op with
-/// regions. Takes constant time.
+/// Returns the channel that has `value` as a target; none for loop counters and
+/// for values that are not arguments or results of an op with regions. Takes
+/// constant time.
 std::optional<Channel> getChannel(mlir::Value value);
-/// Returns the channel that has `use` as a source. There is none for decisions,
-/// nor for operands that neither enter nor leave a region. Takes constant time.
+/// Returns the channel that has `use` as a source; none for decisions (see
+/// isDecision), and for operands that neither enter nor leave a region. Takes
+/// constant time.
 std::optional<Channel> getChannel(mlir::OpOperand &use);
 
-/// Whether `use` is the decision of an op with regions.
+/// Whether `use` decides what runs: the condition of a loop, or the branch
+/// index.
 bool isDecision(mlir::OpOperand &use);
-/// Whether `value` counts the iterations of the loop that it is an argument of.
+/// Whether `value` is the iteration counter of the loop whose argument it is.
 bool isCounter(mlir::Value value);
 
 } // namespace tp::spmd

@@ -36,87 +36,93 @@
 
 namespace tp::spmd {
 
-/// Where shardings stand on functions and on ops.
+/// The names of the sharding attributes of functions and of ops.
 inline constexpr llvm::StringLiteral
     kShardingAttr = SPMDDialect::ShardingAttrHelper::getNameStr(),
     kShardingsAttr = SPMDDialect::ShardingsAttrHelper::getNameStr();
 
-/// Finds the mesh a sharding names, starting at `from`. Null if there is none.
+/// Finds the mesh that a sharding names, searching outwards from `from`. Null
+/// if there is none.
 MeshOp lookupMesh(mlir::Operation *from, mlir::FlatSymbolRefAttr name);
 
-/// Checks that `sharding` fits a tensor of type `type` seen from `op`, and says
-/// at `emitError` what does not.
+/// Checks that `sharding` fits a tensor of type `type` at `op`. If not, the
+/// message of `emitError` says what does not fit.
 mlir::LogicalResult
 verifySharding(mlir::Operation *op, ShardingAttr sharding, mlir::Type type,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The same for a tensor of `rank` whose type is not at hand.
+/// The same for a tensor of `rank` whose type is not known.
 mlir::LogicalResult
 verifySharding(mlir::Operation *op, ShardingAttr sharding, unsigned rank,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The sharding attribute of a value, wherever it stands: on the op, on the
-/// function argument, or on the loop or manual region for an argument of its
-/// body. Null if the value has none.
+/// The sharding attribute of a value. It is on the op, on the function
+/// argument, or, for an argument of the body of a loop or manual region, on
+/// that op. Null if the value has none.
 ShardingAttr getSharding(mlir::Value value);
 
 /// Sets the sharding of a value where getSharding() finds it.
 void setSharding(mlir::Value value, ShardingAttr sharding);
 
-/// Sets the shardings of a function's arguments and results; null entries, and
-/// those behind the end of a list, stay as they are. All at once, because a
-/// signature's attributes are one list: one by one is quadratic.
+/// Sets the shardings of a function's arguments and results. Null entries, and
+/// values beyond the end of a list, keep their shardings. Sets all at once,
+/// because a signature's attributes are a single list: setting them one by one
+/// is quadratic.
 void setSignature(mlir::FunctionOpInterface function,
                   llvm::ArrayRef<ShardingAttr> arguments,
                   llvm::ArrayRef<ShardingAttr> results);
 
-/// Checks that `mesh` exists and has each of `axes`, once, and says at
-/// `emitError` what is wrong.
+/// Checks that `mesh` exists and has each of `axes`, and that no axis is
+/// repeated. If not, the message of `emitError` says what is wrong.
 mlir::LogicalResult
 verifyAxes(mlir::Operation *op, mlir::FlatSymbolRefAttr mesh,
            llvm::ArrayRef<AxisRefAttr> axes,
            llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The axes of a list in terms of `mesh`; unknown names are left out, so verify
-/// first.
+/// The axes of a list as axes of `mesh`. Unknown names are dropped, so verify
+/// the list first.
 AxisList resolveAxes(llvm::ArrayRef<AxisRefAttr> axes, const Mesh &mesh);
 AxisListAttr toAttr(mlir::MLIRContext *context, const Mesh &mesh,
                     llvm::ArrayRef<AxisRef> axes);
 
-/// What a device holds of `global` in `sharding`: the block's sizes and the
-/// encoding that says of what it is a block.
+/// The part of `global` that a device holds in `sharding`: the sizes of the
+/// block, and an encoding that records the whole tensor.
 mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                     ShardingAttr sharding, const Mesh &mesh);
 
-/// The tensor that a local type is a part of; a global type is its own.
+/// The tensor of which a local type is a part. A global type is returned
+/// unchanged.
 mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
 
-/// The global tensor of which a collective moves part `part`. In `spmd.manual`
-/// types are cut without saying so, and `in` tells by how much.
+/// The global tensor of which a collective moves part `part`. In `spmd.manual`,
+/// types do not record that they are parts; the `in` sharding tells how they
+/// are split.
 mlir::RankedTensorType getGlobalType(CollectiveOpInterface op,
                                      unsigned part = 0);
 
 /// The mesh that the shardings of a manual region name.
 mlir::FlatSymbolRefAttr getMeshName(ManualOp op);
-/// The axes of its mesh that have no manual part: along these the body is
-/// partitioned as any other code.
+/// The axes of its mesh that are not manual: along these, the body is
+/// partitioned like any other code.
 AxisList getFreeAxes(ManualOp op, const Mesh &mesh);
-/// What the free axes make of `sharding`: how the value lies inside, where the
-/// manual axes have cut it.
+/// The part of `sharding` along the free axes: the sharding of the value inside
+/// of the region, where the manual axes already split it.
 ShardingAttr getFreePart(ManualOp op, ShardingAttr sharding);
-/// `sharding` with `free` in place of that part.
+/// `sharding` with its part along the free axes replaced by `free`.
 ShardingAttr withFreePart(ManualOp op, ShardingAttr sharding,
                           ShardingAttr free);
-/// Whether `op` stands in a manual region and sends along its axes. Along the
-/// free ones it is one of the compiler's.
+/// Whether `op` is in a manual region and communicates along the region's
+/// manual axes. A collective along the free axes was inserted by the compiler.
 bool isAlongManualAxes(CollectiveOpInterface op);
 
-/// Collectives are steps of reshard plans, as ops: which kind, the step of a
-/// part (it lives as long as the context), and the op for a step that follows
-/// `from`, which gives the input's type if `type` does not say otherwise.
+/// Collectives are ops for the steps of reshard plans. These functions return
+/// the kind, the step of one part (valid as long as the context), and a new op
+/// for a step that follows `from`. The op's result has the type of the input
+/// unless `type` is given.
 CollectiveKind getKind(CollectiveOpInterface op);
 const ReshardStep &getStep(CollectiveOpInterface op, unsigned part = 0);
-/// The axes of a step in the order in which its launch numbers devices.
+/// The axes of a step, in the order in which the collective numbers the devices
+/// of a group.
 AxisList getGroupAxes(const ReshardStep &step);
 mlir::Value createCollective(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value input, const Mesh &mesh,

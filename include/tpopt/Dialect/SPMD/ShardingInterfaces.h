@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file What an op tells the sharding passes about itself: its factors, what
-/// partial values may flow through it, and how it is cut.
+/// \file The properties of an op that the sharding passes need: its factors,
+/// which partial values it can process, and its local form.
 
 #ifndef TPOPT_DIALECT_SPMD_SHARDINGINTERFACES_H
 #define TPOPT_DIALECT_SPMD_SHARDINGINTERFACES_H
@@ -16,37 +16,38 @@
 
 namespace tp::spmd {
 
-/// How eagerly propagation goes through an op, in the order of its rounds.
+/// How early propagation goes through an op.
 enum class PropagationClass : uint8_t {
-  Elementwise,  ///< Every dimension goes straight through.
+  Elementwise,  ///< Every dimension passes through.
   DataMovement, ///< Reshape and transpose.
-  DynamicSlice, ///< Dynamic slice and update: forward only in early rounds.
-  Broadcast,    ///< Forward only in the last round.
+  DynamicSlice, ///< Dynamic slice and update: early rounds only go forward.
+  Broadcast,    ///< Only the last round goes forward.
   Other,
 };
 
 /// How an op commutes with combining partial values in one operand.
 enum class Linearity : uint8_t {
-  /// It does not: op(a + b) is no combination of op(a) and op(b).
+  /// Not at all: op(a + b) cannot be computed from op(a) and op(b).
   None,
-  /// With all Joint operands partial together: a1 + a2 and b1 + b2 partial over
-  /// the same devices give op(a1, b1) + op(a2, b2). A Joint operand that is
-  /// whole can be made partial for free: one device keeps it, the others hold
-  /// the identity.
+  /// If all Joint operands are partial together: a1 + a2 and b1 + b2, partial
+  /// over the same devices, give op(a1, b1) + op(a2, b2). A Joint operand that
+  /// is not partial can be made partial for free: one device keeps the value,
+  /// and the others hold the identity.
   Joint,
-  /// With this operand partial and every other one whole: a product.
+  /// If only this operand is partial, and no other one is, as in a product.
   Each,
 };
 
-/// One launch of an op's own: payload as in Reshard.h.
+/// One collective that the local form of an op launches; its payload is defined
+/// in Reshard.h.
 struct Exchange {
   CollectiveKind kind;
   AxisList axes;
   int64_t bytes;
 };
 
-/// What localize() may use: the mesh, the shardings of the op's values, and a
-/// builder in the device's program.
+/// The services that localize() may use: the mesh, the shardings of the op's
+/// values, and a builder in the device's program.
 class Localizer {
 public:
   virtual ~Localizer() = default;
@@ -55,30 +56,30 @@ public:
   virtual const Mesh &getMesh() const = 0;
   /// The sharding of a value of the global program.
   virtual const TensorSharding &getSharding(mlir::Value global) const = 0;
-  /// The device's part of `global`, with the encoding that says so; none in a
-  /// manual region, where types are the devices' own.
+  /// The device's part of `global`, with an encoding that records this. Has no
+  /// encoding in a manual region, where types are already local.
   virtual mlir::RankedTensorType getLocalType(mlir::Value global) = 0;
-  /// The same for a tensor of type `global` that lies as `layout`.
+  /// The same for a tensor of type `global` with the sharding `layout`.
   virtual mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                               const TensorSharding &layout) = 0;
-  /// The index, in the global tensor, of the first element of the device's
-  /// block in dimension `dim` of `global`: a scalar tensor<i32>. Null if the
-  /// dimension is not cut, where it is zero.
+  /// The index in the global tensor of the first element of the device's block,
+  /// in dimension `dim` of `global`: a scalar tensor<i32>. Null if the
+  /// dimension is not sharded, so that the index is zero.
   virtual mlir::Value getBlockBegin(mlir::Value global, unsigned dim) = 0;
-  /// `local`, whose type says where its padding begins, with the identity of
-  /// `kind` in the padding of `dims`.
+  /// `local`, with the padding of `dims` set to the identity of `kind`. The
+  /// type of `local` determines where padding begins.
   virtual mlir::Value maskPadding(mlir::Value local,
                                   llvm::ArrayRef<int64_t> dims,
                                   ReduceKind kind) = 0;
 };
 
-/// Reads the equation for the operand and result shapes of `op`. A verified op
-/// has an equation that fits; the verifiers of ops with user-written equations
-/// see to that.
+/// Parses the equation for the operand and result shapes of `op`. The equation
+/// must fit these shapes, as it does on a verified op: the verifiers of ops
+/// with user-written equations check this.
 ShardingRule parseShardingRule(mlir::Operation *op, llvm::StringRef equation);
 
-/// As above, for such a verifier: null if the equation does not fit, and `why`
-/// says what is wrong with it. Lives as long as the context.
+/// For those verifiers: null if the equation does not fit; `why` then says what
+/// is wrong. The result is valid as long as the context.
 const ShardingRule *findShardingRule(mlir::Operation *op,
                                      llvm::StringRef equation,
                                      std::string &why);

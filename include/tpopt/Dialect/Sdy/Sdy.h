@@ -9,9 +9,9 @@
 ///     sdy.mesh @mesh = <["data"=2, "model"=4]>
 ///     %1 = sdy.sharding_constraint %0 <@mesh, [{"data"}]> : tensor<8xf32>
 ///
-/// Operations stay unregistered, as those of the other readers
-/// (tpopt/Dialect/StableHLO/StableHLO.h). Their notation is that of the `spmd`
-/// dialect, so that attributes become attributes of that one: a
+/// Operations stay unregistered, as in the other readers
+/// (tpopt/Dialect/StableHLO/StableHLO.h). Shardy's notation is also that of the
+/// `spmd` dialect, so its attributes become `spmd` attributes: a
 /// `#sdy.sharding<..>` is a `#spmd.sharding<..>`, a `#sdy.mesh<..>` a
 /// `#spmd.mesh<..>`, a `#sdy.sharding_per_value<[..]>` an array of shardings,
 /// and `#sdy<manual_axes{..}>` an array of names.
@@ -24,15 +24,15 @@
 
 namespace tp::sdy {
 
-/// Makes a context read `sdy`.
+/// Registers the reader of `sdy`.
 void registerReader(mlir::DialectRegistry &registry);
 
-/// What `#sdy.<text>` says, as above; null if it has another form. Shardings of
-/// older exports are such text in strings.
+/// The `spmd` or builtin attribute for `#sdy.<text>`, see above; null if the
+/// text has another form. Older exports have such text in string attributes.
 mlir::Attribute readAttribute(mlir::MLIRContext *context, llvm::StringRef text);
 
-/// `attribute` as the reader would have read it, if it comes from a compiler
-/// that has the real dialect; else as it is.
+/// If `attribute` comes from a compiler that has the real dialect: the same
+/// attribute as the reader would have read it. Otherwise `attribute` itself.
 mlir::Attribute toBuiltin(mlir::Attribute attribute);
 
 } // namespace tp::sdy

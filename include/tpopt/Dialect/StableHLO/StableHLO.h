@@ -3,8 +3,8 @@
 
 /// \file Reading the text of StableHLO programs without StableHLO.
 ///
-/// JAX and PyTorch export programs in the dialects `stablehlo` and `chlo`, with
-/// attributes of `mhlo` here and there (https://openxla.org/stablehlo/spec).
+/// JAX and PyTorch export programs in the dialects `stablehlo` and `chlo`, and
+/// sometimes with attributes of `mhlo` (https://openxla.org/stablehlo/spec).
 /// The readers load their text, in the pretty form that exporters print
 ///
 ///     %0 = stablehlo.iota dim = 1 : tensor<4x8xi32>
@@ -13,19 +13,19 @@
 ///
 ///     %0 = "stablehlo.iota"() <{iota_dimension = 1}> : () -> tensor<4x8xi32>
 ///
-/// Operations stay unregistered: nothing is verified here, and what these
-/// dialects may gain tomorrow loads, too. What a program means, and whether it
-/// means anything, is the importer's business
-/// (passes/Import/StableHLO/StableHLO.h).
+/// Operations stay unregistered: nothing is verified here, and operations that
+/// are added to these dialects later can be read as well. The importer
+/// (passes/Import/StableHLO/StableHLO.h) interprets programs and rejects
+/// invalid ones.
 ///
-/// Attributes of these dialects become builtin ones, see readAttribute: an
-/// enumerator is a string, a structure a dictionary, a list of numbers an
+/// Attributes of these dialects become builtin attributes, see readAttribute:
+/// an enumerator is a string, a structure a dictionary, a list of numbers an
 /// `array<i64>`.
 ///
-/// A tool registers the readers itself; they never come with
-/// registerTPOptDialects, since a compiler that embeds our passes may have the
-/// real dialects. Portable artifacts, which are MLIR bytecode of the dialect
-/// `vhlo`, cannot be read this way: see isPortableArtifact.
+/// A tool registers the readers itself. registerTPOptDialects does not, since a
+/// compiler that embeds our passes may have the real dialects. Portable
+/// artifacts, which are MLIR bytecode of the dialect `vhlo`, cannot be read
+/// this way: see isPortableArtifact.
 
 #ifndef TPOPT_DIALECT_STABLEHLO_STABLEHLO_H
 #define TPOPT_DIALECT_STABLEHLO_STABLEHLO_H
@@ -35,10 +35,10 @@
 
 namespace tp::stablehlo {
 
-/// Makes a context read `stablehlo`, `chlo` and attributes of `mhlo`.
+/// Registers the readers of `stablehlo`, `chlo` and attributes of `mhlo`.
 void registerReaders(mlir::DialectRegistry &registry);
 
-/// What the attribute `#<dialect>.<text>` says, in builtin attributes:
+/// The builtin attribute for the attribute `#<dialect>.<text>`:
 ///
 /// | text | attribute |
 /// | --- | --- |
@@ -50,12 +50,13 @@ void registerReaders(mlir::DialectRegistry &registry);
 /// Null if the text has another form.
 mlir::Attribute readAttribute(mlir::MLIRContext *context, llvm::StringRef text);
 
-/// `attribute` as the readers would have read it, if it comes from a compiler
-/// that has the real dialects; else as it is.
+/// If `attribute` comes from a compiler that has the real dialects: the same
+/// attribute as the readers would have read it. Otherwise `attribute` itself.
 mlir::Attribute toBuiltin(mlir::Attribute attribute);
 
-/// Whether `bytes` are a serialized StableHLO program, which readers of text
-/// cannot read: MLIR bytecode that says so, or what `jax.export` serializes.
+/// Whether `bytes` are a serialized StableHLO program, which the readers of
+/// text cannot read: MLIR bytecode of that format, or the output of
+/// `jax.export`'s serialization.
 bool isPortableArtifact(llvm::StringRef bytes);
 
 } // namespace tp::stablehlo

@@ -3,12 +3,12 @@
 
 /// \file The tensor kernels that give ops their meaning.
 ///
-/// An op says what it computes by calling these (EvaluateOpInterface), and an
-/// Evaluator says over which numbers: doubles for reference results, prime
-/// fields for proofs. Kernels get operands that fit, as the op's verifier has
-/// checked, and the type of the result: its shape, and the element type that
-/// the result is rounded to. Sums and contractions accumulate in full precision
-/// and round once.
+/// An op defines its meaning by calling these kernels (EvaluateOpInterface).
+/// The Evaluator determines the numbers that they compute with: doubles for
+/// reference results, elements of prime fields for proofs. The op's verifier
+/// has checked that the operands fit each other. Kernels also get the type of
+/// the result: its shape, and the element type to which the result is rounded.
+/// Sums and contractions accumulate in full precision and round once.
 
 #ifndef TPOPT_DIALECT_TP_EVALUATOR_H
 #define TPOPT_DIALECT_TP_EVALUATOR_H
@@ -26,7 +26,7 @@
 
 namespace tp {
 
-/// A tensor as an evaluator stores it. Immutable, shared.
+/// A tensor as an evaluator stores it. Immutable and shared.
 class TensorData {
 public:
   explicit TensorData(mlir::RankedTensorType type) : type(type) {}
@@ -82,14 +82,15 @@ enum class BinaryKind : uint8_t {
   ShiftRightLogical
 };
 
-/// The kernels. Integers are exact in every evaluator: they are indices.
+/// The kernels. Integers are exact in every evaluator, because they are used as
+/// indices.
 class Evaluator {
 public:
   using Type = mlir::RankedTensorType;
   virtual ~Evaluator() = default;
 
   virtual TensorValue constant(mlir::ElementsAttr value, Type type) = 0;
-  /// The index along `dim`.
+  /// Each element is its index along `dim`.
   virtual TensorValue iota(unsigned dim, Type type) = 0;
   virtual TensorValue unary(UnaryKind kind, TensorValue x, Type type) = 0;
   virtual TensorValue binary(BinaryKind kind, TensorValue a, TensorValue b,
@@ -120,13 +121,14 @@ public:
                             llvm::ArrayRef<int64_t> strides, Type type) = 0;
   virtual TensorValue concat(llvm::ArrayRef<TensorValue> parts, unsigned dim,
                              Type type) = 0;
-  /// Adds `low` elements of the scalar `value` in front; the type gives how
-  /// many behind.
+  /// Adds `low` elements of the scalar `value` in front; the type determines
+  /// how many are added behind.
   virtual TensorValue pad(TensorValue x, TensorValue value,
                           llvm::ArrayRef<int64_t> low, Type type) = 0;
 
-  /// Each of `dims` becomes two dimensions, `strides` and `dilations` of its
-  /// elements apart, from element `starts` on: see tp.window.
+  /// Each of `dims` becomes two dimensions: the window, and the position in the
+  /// window. Windows start `strides` elements apart, from element `starts` on;
+  /// elements in a window are `dilations` apart. See tp.window.
   virtual TensorValue window(TensorValue x, llvm::ArrayRef<int64_t> dims,
                              llvm::ArrayRef<int64_t> starts,
                              llvm::ArrayRef<int64_t> strides,
@@ -140,14 +142,15 @@ public:
   virtual TensorValue scatter(ScatterKind kind, TensorValue x,
                               TensorValue indices, TensorValue updates,
                               unsigned axis, unsigned batchDims, Type type) = 0;
-  /// `starts` are scalars, clamped so that the slice lies inside.
+  /// `starts` are scalars, clamped so that the slice lies inside of `x`.
   virtual TensorValue dynamicSlice(TensorValue x,
                                    llvm::ArrayRef<TensorValue> starts,
                                    Type type) = 0;
   virtual TensorValue dynamicUpdateSlice(TensorValue x, TensorValue update,
                                          llvm::ArrayRef<TensorValue> starts,
                                          Type type) = 0;
-  /// Stable, along `dim`: the sorted values and where each came from.
+  /// A stable sort along `dim`: the sorted values, and the position in `x` that
+  /// each came from.
   virtual std::pair<TensorValue, TensorValue> sort(TensorValue x, unsigned dim,
                                                    bool descending, Type values,
                                                    Type indices) = 0;

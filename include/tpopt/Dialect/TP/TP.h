@@ -25,14 +25,15 @@
 
 namespace tp {
 
-/// Whether a type is a ranked static tensor of an element type the dialect
-/// computes with.
+/// Whether a type is a ranked static tensor with an element type that the
+/// dialect supports.
 bool isSupportedTensor(mlir::Type type);
 bool isFloatTensor(mlir::Type type);
 bool isIntegerTensor(mlir::Type type);
 bool isBoolTensor(mlir::Type type);
 
-/// Of a value that is a tensor, as those of the dialect's ops are.
+/// The type of a value that is a tensor, as are all operands and results of the
+/// dialect's ops.
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
@@ -40,11 +41,11 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return typeOf(value).getShape();
 }
 
-/// The error that a static tensor among operands and results has more than 2^60
-/// elements.
+/// Emits an error if a static tensor among operands and results has more than
+/// 2^60 elements.
 llvm::LogicalResult verifyBoundedTensors(mlir::Operation *op);
 
-/// Of every op of the dialect.
+/// The trait that every op of the dialect has: tensors are bounded in size.
 template <typename ConcreteOp>
 class BoundedTensors
     : public mlir::OpTrait::TraitBase<ConcreteOp, BoundedTensors> {
@@ -54,12 +55,14 @@ public:
   }
 };
 
-/// The error that operands and results, all of them tensors, differ in shape.
+/// Emits an error if operands and results, all of which are tensors, differ in
+/// shape.
 llvm::LogicalResult verifyOneShape(mlir::Operation *op);
 
-/// Operands and results have one shape, and an element of a result depends on
-/// the operands' elements at its place alone. MLIR's trait of this name allows
-/// for unranked and dynamic shapes, and takes ten times as long to verify.
+/// Operands and results have the same shape, and an element of a result depends
+/// only on the operands' elements at the same position. MLIR's trait of this
+/// name also allows unranked and dynamic shapes, and takes ten times as long to
+/// verify.
 template <typename ConcreteOp>
 class Elementwise : public mlir::OpTrait::TraitBase<ConcreteOp, Elementwise> {
 public:
@@ -68,21 +71,22 @@ public:
   }
 };
 
-/// Checks a `tp.source` against the whole shape of its weight; `error` begins
+/// Checks a `tp.source` against the whole shape of its weight; `error` starts
 /// the message.
 mlir::LogicalResult
 verifySource(mlir::Attribute source, llvm::ArrayRef<int64_t> shape,
              llvm::function_ref<mlir::InFlightDiagnostic()> error);
 
-/// A result, by the name that it has outside: a tensor, or part of one.
+/// A result, with its external name: a whole tensor, or a part of one.
 struct ResultPart {
   llvm::StringRef name;
   mlir::Attribute source; ///< Its `tp.source`; null for a whole tensor.
   llvm::ArrayRef<int64_t> shape;
 };
 
-/// Checks that results that are parts follow each other, and are all of their
-/// tensor, which no other result is; `error` begins the message of one.
+/// Checks that the results that are parts of a tensor are consecutive and
+/// together form the whole tensor, and that no other result has the tensor's
+/// name. `error` starts the message for a result.
 mlir::LogicalResult
 verifyParts(llvm::ArrayRef<ResultPart> results,
             llvm::function_ref<mlir::InFlightDiagnostic(unsigned)> error);
@@ -91,18 +95,18 @@ verifyParts(llvm::ArrayRef<ResultPart> results,
 double getVolume(llvm::ArrayRef<int64_t> sizes);
 
 /// The identity element of a reduction, which is also the result of reducing no
-/// elements. Where a float type has no infinity, its largest finite number
-/// takes that place. An i1 is compared as unsigned: its maximum is "or".
+/// elements. If a float type has no infinity, its largest finite number is used
+/// instead. An i1 is compared as unsigned, so its maximum is "or".
 mlir::TypedAttr getReductionIdentity(ReductionKind kind, mlir::Type element);
 mlir::TypedAttr getReductionIdentity(ReduceKind kind, mlir::Type element);
 
 /// How element-wise functions commute with combining partial values.
 spmd::Linearity getLinearity(UnaryKind unary, ReduceKind kind);
-/// `type` is that of the operands.
+/// `type` is the type of the operands.
 spmd::Linearity getLinearity(BinaryKind binary, unsigned operand,
                              ReduceKind kind, mlir::Type type);
 
-/// What an op sees of differentiation in reverse mode:
+/// The state of differentiation in reverse mode, as seen by an op:
 /// dialects/TP/ReverseMode.h.
 class ReverseMode;
 /// Adds the gradients of the operands of an element-wise function.
@@ -111,12 +115,12 @@ void addUnaryGradient(UnaryKind unary, mlir::Operation *op,
 void addBinaryGradients(BinaryKind binary, mlir::Operation *op,
                         ReverseMode &reverse);
 
-/// The equation of an einsum that contracts nothing away but what `result`
-/// lacks, taken apart: "ik,kj->ij" into "ik", "kj", "ij".
+/// The terms of an einsum equation: "ik,kj->ij" has the terms "ik", "kj" and
+/// "ij". A letter that `result` lacks is summed over.
 struct EinsumTerms {
   llvm::StringRef lhs, rhs, result;
   static EinsumTerms split(llvm::StringRef equation);
-  /// The shape of the result, of operands with these shapes.
+  /// The shape of the result for operands with these shapes.
   llvm::SmallVector<int64_t> inferShape(llvm::ArrayRef<int64_t> lhsShape,
                                         llvm::ArrayRef<int64_t> rhsShape) const;
 };
@@ -130,7 +134,7 @@ struct EinsumTerms {
 
 namespace tp {
 
-// The names of the attributes that ops, functions and modules carry: see the
+// The names of the attributes of ops, functions and modules; see the
 // description of the dialect (TPBase.td).
 inline constexpr llvm::StringLiteral
     kNameAttr = TPDialect::NameAttrHelper::getNameStr(),
@@ -157,12 +161,12 @@ inline constexpr llvm::StringLiteral
 inline constexpr llvm::StringLiteral kWholeProgram = "whole",
                                      kLocalProgram = "local";
 
-/// The number of a value's record in `tp.explanations`, which is in its
-/// location or in that of its op; none if propagation was not asked to explain.
-/// A value that replaces another one may have that one's number.
+/// The number of a value's record in `tp.explanations`, from the value's
+/// location or that of its op; none if propagation did not record explanations.
+/// A value that replaces another one may keep its number.
 std::optional<int64_t> getRecordId(mlir::Value value);
-/// `loc` with these numbers in place of others. Without numbers, as it was
-/// before it had some.
+/// `loc` with these record numbers in place of any that it has. If `ids` is
+/// empty, `loc` as it was before it had any.
 mlir::Location withRecordIds(mlir::Location loc, llvm::ArrayRef<int64_t> ids);
 
 /// The plan of a module, `#tp.plan<..>`, to read and to change:
@@ -171,7 +175,7 @@ mlir::Location withRecordIds(mlir::Location loc, llvm::ArrayRef<int64_t> ids);
 ///     plan.target = "cuda";
 ///     plan.set(module);
 ///
-/// An empty plan is no attribute.
+/// For an empty plan, the module has no attribute.
 struct PlanRecord {
   std::string machine, target; ///< Empty if not given.
   int64_t memory = 0;          ///< Bytes that a device may use; 0 if not given.

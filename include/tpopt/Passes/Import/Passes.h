@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Import: what users wrote elsewhere, brought into the program.
+/// \file The passes of stage Import, which bring programs and plans from
+/// elsewhere into our dialects.
 
 #ifndef TPOPT_PASSES_IMPORT_PASSES_H
 #define TPOPT_PASSES_IMPORT_PASSES_H

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Partition: what every op computes on every device.
+/// \file The passes of stage Partition, which decide what every op computes on
+/// every device.
 
 #ifndef TPOPT_PASSES_PARTITION_PASSES_H
 #define TPOPT_PASSES_PARTITION_PASSES_H

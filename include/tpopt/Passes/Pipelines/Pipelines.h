@@ -1,13 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The order of the stages: the only place that knows it.
+/// \file The order of the stages, which is defined only here.
 ///
 ///     import -> propagate -> partition -> collectives -> localize -> lower
 ///
-/// `buildShardPipeline` is what `--tp-shard` runs and what embedders call, up
-/// to localize; `buildCompilePipeline`, behind `--tp-compile`, goes to the
-/// artifact.
+/// `--tp-shard` runs `buildShardPipeline`, which ends after localize and which
+/// embedders can call. `--tp-compile` runs `buildCompilePipeline`, which
+/// produces an artifact.
 
 #ifndef TPOPT_PASSES_PIPELINES_PIPELINES_H
 #define TPOPT_PASSES_PIPELINES_PIPELINES_H
@@ -33,11 +33,11 @@ enum class Stage : uint8_t {
   Localize,
 };
 
-/// How far the compiler proves its own output.
+/// How thoroughly the compiler verifies its own output.
 enum class Verification : uint8_t {
   Off,
   Static, ///< Rules and structure.
-  Field,  ///< By computing both programs in a prime field, too.
+  Field,  ///< Also computes both programs in a prime field.
 };
 
 /// The options of `--tp-shard="..."`, separated by blanks.
@@ -104,19 +104,19 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       llvm::cl::desc("Leave to tp-strict what would be a warning")};
 };
 
-/// Adds the stages up to `options.stopAfter`. `chunksProducts` lets blocks of
-/// products travel while others are multiplied (`tp-chunk-products`).
+/// Adds the stages up to `options.stopAfter`. `chunksProducts` allows blocks of
+/// a product to be sent while others are multiplied (`tp-chunk-products`).
 void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardOptions &options,
                         bool chunksProducts = false);
 
-/// Compiling ends without what tells of shardings: passes that look at them,
-/// such as `tp-report`, stand between `tp-compile{part=shard}` and
-/// `tp-compile{part=lower}`, of otherwise the same options.
+/// The compiled program no longer contains sharding information. Passes that
+/// need it, such as `tp-report`, must run between `tp-compile{part=shard}` and
+/// `tp-compile{part=lower}`, whose other options must be the same.
 enum class CompilePart : uint8_t { All, Shard, Lower };
 
-/// The options of `--tp-compile="..."`: those of `--tp-shard`, and what to
-/// compile for.
+/// The options of `--tp-compile="..."`: those of `--tp-shard`, and those about
+/// the target.
 struct CompileOptions : ShardOptions {
   Option<std::string> target{*this, "target", llvm::cl::desc("cpu or cuda"),
                              llvm::cl::init("cpu")};
@@ -205,8 +205,8 @@ struct TrainOptions : mlir::PassPipelineOptions<TrainOptions> {
                       llvm::cl::init(true)};
 };
 
-/// Adds what makes a step of training of the program of a loss, before anything
-/// of it is sharded.
+/// Adds the passes that turn the program of a loss into a training step. They
+/// run before the program is sharded.
 void buildTrainPipeline(mlir::OpPassManager &manager,
                         const TrainOptions &options);
 
@@ -219,14 +219,14 @@ struct CertificateOptions : mlir::PassPipelineOptions<CertificateOptions> {
                         llvm::cl::init(1)};
 };
 
-/// Adds what verifies a partition by its certificate, against the whole program
-/// and by nothing that takes part in partitioning:
+/// Adds the passes that verify a partition against the whole program by means
+/// of its certificate. They share no code with partitioning:
 ///
 /// 1. The certificate is about the whole program (`tp-verify-origin`).
-/// 2. Its global functions keep the rules of shardings (`tp-verify-shardings`),
-///    and the local ones those of local types (`tp-verify-local`).
-/// 3. Every op of the global functions is what the local ops that stand for it
-///    compute (`tp-verify-partition`).
+/// 2. Its global functions obey the rules of shardings (`tp-verify-shardings`),
+///    and its local functions those of local types (`tp-verify-local`).
+/// 3. For every op of the global functions, the corresponding local ops compute
+///    the same (`tp-verify-partition`).
 void buildCertificatePipeline(mlir::OpPassManager &manager,
                               const CertificateOptions &options);
 

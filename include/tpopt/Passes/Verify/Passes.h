@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Verify: passes that prove programs right, or find where they are
-/// wrong.
+/// \file The passes of stage Verify, which prove that programs are correct or
+/// find where they are wrong.
 
 #ifndef TPOPT_PASSES_VERIFY_PASSES_H
 #define TPOPT_PASSES_VERIFY_PASSES_H
@@ -16,11 +16,11 @@ namespace tp {
 #define GEN_PASS_DECL
 #include "tpopt/Passes/Verify/Passes.h.inc"
 
-/// Adds the passes that a program from a user goes through first.
+/// Adds the passes that a user's program goes through before partitioning.
 using PreparePasses = void (*)(mlir::OpPassManager &);
 
-/// With `prepare` for the whole program: what comes before partitioning is the
-/// pipeline's to know.
+/// `prepare` adds the passes to run on the whole program: only the pipeline
+/// knows what comes before partitioning.
 std::unique_ptr<mlir::Pass>
 createVerifyOriginPass(VerifyOriginPassOptions options, PreparePasses prepare);
 std::unique_ptr<mlir::Pass> createVerifyOriginPass();
