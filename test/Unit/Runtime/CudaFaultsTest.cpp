@@ -319,12 +319,9 @@ const std::set<absl::string_view> kInfallible = {
 /// Tuning leaves out what fails, or does it in another way. With choices that
 /// are known, only runs come to these.
 const std::set<absl::string_view> kDoneWithoutInTuning = {
-    "cublasLtMatmul",
-    "cuMemsetD32Async",
-    "cublasLtMatmulAlgoCheck",
-    "cuStreamBeginCapture_v2",
-    "cuStreamEndCapture",
-    "cuGraphInstantiateWithFlags",
+    "cublasLtMatmul",          "cuMemsetD32Async",
+    "cublasLtMatmulAlgoCheck", "cuStreamBeginCapture_v2",
+    "cuStreamEndCapture",      "cuGraphInstantiateWithFlags",
 };
 
 /// A failure of these is no reason to end: what they begin is done in another

@@ -614,7 +614,8 @@ TEST(SessionFaults, AKernelsErrorEndsAllRanks) {
   ASSERT_EQ(errors.size(), 3u);
   for (size_t i = 1; i < 3; ++i) {
     EXPECT_EQ(getErrorCode(errors[i]), ErrorCode::PeerFailed);
-    EXPECT_TRUE(contains(errors[i], "'fail_at' returned error 42")) << errors[i];
+    EXPECT_TRUE(contains(errors[i], "'fail_at' returned error 42"))
+        << errors[i];
   }
   // The first error stays.
   EXPECT_EQ((*session)->run("main"), status);
