@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The errors of verifiers, which have codes like all other errors.
+/// \file Errors of verifiers. Like all other errors, they have codes.
 
 #ifndef TPOPT_DIALECTS_OPERROR_H
 #define TPOPT_DIALECTS_OPERROR_H

@@ -14,8 +14,9 @@ namespace tp::spmd {
 /// of all enclosing manual regions. Empty outside of manual regions.
 AxisList getManualAxesAround(mlir::Operation *op);
 
-/// Inlines the body of a region, whose values must have the types of the body,
-/// and erases the region op. Returns the values that replace its results.
+/// Inlines the body of a manual region, whose operands and results must have
+/// the same types outside and inside, and erases the region op. Returns the
+/// values that replace its results.
 llvm::SmallVector<mlir::Value> inlineBody(ManualOp op);
 
 } // namespace tp::spmd

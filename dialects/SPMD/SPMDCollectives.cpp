@@ -41,12 +41,13 @@ RankedTensorType spmd::getLocalType(RankedTensorType global,
 static AxisList getManualAxes(Operation *op) {
   if (cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding())
     return {};
-  // A region's op is verified before the ops in it.
+  // The op of an enclosing region is verified before the ops in it, so it is
+  // valid.
   return getManualAxesAround(op);
 }
 
-/// The sizes of the tensor that the manual axes of `sharding` split into
-/// `part`; saturates at the limits of its type.
+/// The shape of the tensor that the manual axes of `sharding` split into blocks
+/// of shape `part`. A size that overflows becomes the largest int64_t.
 static SmallVector<int64_t> joinParts(ArrayRef<int64_t> part,
                                       ShardingAttr sharding, const Mesh &mesh,
                                       ArrayRef<AxisRef> manual) {
@@ -83,8 +84,8 @@ bool spmd::isAlongManualAxes(CollectiveOpInterface op) {
   return false;
 }
 
-/// Dimensions that are equal on both sides pass through. Dimensions that are
-/// joined or split are needed whole, unless whole buffers move.
+/// Dimensions that have the same axes on both sides pass through. Other
+/// dimensions are needed whole, unless whole buffers move.
 static ShardingRule getCollectiveRule(CollectiveOpInterface op) {
   auto input = cast<RankedTensorType>(op->getOperand(0).getType());
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
@@ -116,8 +117,9 @@ TP_COLLECTIVE_RULE(CollectivePermuteOp)
 TP_COLLECTIVE_RULE(ToPartialOp)
 #undef TP_COLLECTIVE_RULE
 
-/// The checks of every collective, in the order of its Constraints, for one
-/// part. `axes` and `dimAxes` are the parts of the step that the op spells out.
+/// Checks one operand of a collective, in the order in which the op's
+/// description lists its constraints. `axes` and `dimAxes` are the fields of
+/// the step that the op has as attributes.
 static LogicalResult verifyCollective(CollectiveOpInterface op,
                                       CollectiveKind kind,
                                       std::optional<AxisListAttr> axes,
@@ -136,7 +138,7 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
         result.getElementType());
   if (made != global || bool(input.getEncoding()) != bool(result.getEncoding()))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects input and result to have the same whole type, or both "
+           << "expects input and result to have the same global type, or both "
               "to be local parts of it";
   for (bool isOut : {false, true})
     if (failed(verifySharding(op, isOut ? out : in, global, [&] {
@@ -145,12 +147,12 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
       return failure();
   if (in.getMesh() != out.getMesh())
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "expects `in` and `out` to name one mesh, got two";
+           << "expects `in` and `out` to name the same mesh";
   if (!manual.empty() &&
       in.getMesh() != getMeshName(op->getParentOfType<ManualOp>()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "expects `in` and `out` to name the mesh of the manual region "
-              "around the op";
+           << "expects `in` and `out` to name the mesh of the enclosing manual "
+              "region";
 
   MeshOp meshOp = lookupMesh(op, in.getMesh());
   const ShardingResolver &meanings = ShardingResolver::get(op->getContext());
@@ -160,8 +162,8 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
               meanings.getLocalType(global, sharding, meshOp);
           part != type)
         return tp::emitOpError(op, ErrorCode::TypeMismatch)
-               << "the part of " << global << " in " << sharding << " is "
-               << part << ", not " << type;
+               << "one device's part of " << global << " in " << sharding
+               << " is " << part << ", not " << type;
   }
   const Mesh &mesh = meanings.getMesh(meshOp);
   auto mismatch = [&](const Twine &why) {
@@ -277,15 +279,15 @@ LogicalResult CombinedOp::verify() {
     };
     ShardingAttr in = getPartInSharding(part), out = getPartOutSharding(part);
     if (in.getMesh() != getInSharding().getMesh())
-      return differs("another mesh");
+      return differs("a different mesh");
     if (elementOf(part) != elementOf(0))
-      return differs("another element type");
+      return differs("a different element type");
     if (reduces && in.getKind() != getInSharding().getKind())
-      return differs("another reduction");
+      return differs("a different reduction");
     if (*kind == CollectiveKind::CollectivePermute
             ? in != getInSharding() || out != getOutSharding()
             : getGroupAxes(getStep(*this, part)) != axes)
-      return differs("other axes, or the same axes in another order,");
+      return differs("different axes, or the same axes in a different order,");
   }
   return success();
 }
@@ -338,8 +340,8 @@ LogicalResult AllToAllOp::verify() {
   if (getAxes().getAxes().size() != getFromDims().size() ||
       getFromDims().size() != getToDims().size())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "expects for each axis one dimension that it leaves and one that "
-              "it goes to";
+           << "expects for each axis one dimension that it moves from and one "
+              "that it moves to";
   int64_t rank = cast<RankedTensorType>(getType()).getRank();
   for (auto dims : {getFromDims(), getToDims()})
     for (int64_t dim : dims)
@@ -367,7 +369,7 @@ LogicalResult AllToAllOp::verify() {
   if (!made->sameLayout(step.result))
     return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
            << "the moves lead to " << made->str(mesh)
-           << ", but `out` is another sharding";
+           << ", but `out` is a different sharding";
   return success();
 }
 

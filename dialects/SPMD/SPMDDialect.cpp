@@ -38,8 +38,8 @@ void SPMDDialect::initialize() {
 }
 
 MeshOp spmd::lookupMesh(Operation *from, FlatSymbolRefAttr name) {
-  // Every verifier calls this. SymbolTable would search all strings for the
-  // attribute's name for each op on the way.
+  // Every verifier calls this, so it must be fast. SymbolTable would look up
+  // the attribute's name among all strings for each op on the way.
   while (from && !isa<ModuleOp>(from))
     from = from->getParentOp();
   if (from)
@@ -126,8 +126,8 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
 }
 
 /// Verifies the attribute of an argument or result of type `type`. Errors are
-/// emitted at `at`. If that is only the function's location, a note adds which
-/// value, `what`, they are about.
+/// emitted at `at`. If that is only the function's location, a note says that
+/// they are about the value `what`.
 static LogicalResult verifyFunctionAttribute(Operation *op, Location at,
                                              Type type,
                                              NamedAttribute attribute,

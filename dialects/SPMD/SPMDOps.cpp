@@ -59,8 +59,8 @@ static ParseResult parseAllowedDirection(OpAsmParser &parser,
            << stopped << '"';
   emitWarning(parser.getEncodedSourceLoc(loc))
       << prefix(ErrorCode::OldSyntax) << "\"" << stopped
-      << "\" is the direction that is stopped, but the direction that is "
-         "allowed must be named: write allowed_direction = "
+      << "\" is the direction to stop, but the direction to allow must be "
+         "named: write allowed_direction = "
       << meant;
   allowed = parser.getBuilder().getStringAttr(meant);
   return success();
@@ -333,7 +333,7 @@ ShardingAttr spmd::getFreePart(ManualOp op, ShardingAttr sharding) {
   for (DimShardingAttr dim : sharding.getDims()) {
     SmallVector<AxisRefAttr> axes(
         llvm::make_filter_range(dim.getAxes(), isFree));
-    // An empty open dimension has no axes for a priority.
+    // An open dimension without axes has no priority.
     int64_t priority = axes.empty() && dim.getOpen() ? -1 : dim.getPriority();
     dims.push_back(
         DimShardingAttr::get(op.getContext(), axes, dim.getOpen(), priority));
@@ -362,7 +362,8 @@ ShardingAttr spmd::withFreePart(ManualOp op, ShardingAttr sharding,
 }
 
 /// The part of `type` that a device holds if only the manual axes of `sharding`
-/// shard it. Fails, with an error, if they do not come first.
+/// shard it. Emits an error and fails unless the manual axes of each dimension
+/// come first and are manual as a whole.
 static FailureOr<RankedTensorType>
 cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
                 ArrayRef<AxisRef> manual,
@@ -376,7 +377,7 @@ cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
       if (!isManual && overlap(axis, manual))
         return emitError()
                << prefix(ErrorCode::BadAttribute)
-               << "the sharding uses an axis of which only a part is manual: "
+               << "the sharding uses an axis that is only partly manual: "
                   "make the whole axis manual, or none of it";
       if (!isManual && llvm::any_of(manual, [&](const AxisRef &m) {
             return m.axis == axis.axis && m.size > 1;
@@ -415,7 +416,7 @@ static LogicalResult verifyNesting(ManualOp op, FlatSymbolRefAttr mesh,
     if (isManualAxis(outer, axis.getName()))
       return tp::emitOpError(op, ErrorCode::BadAttribute)
              << "names axis " << axis.getName()
-             << ", which is already manual in a region around it: inside that "
+             << ", which is already manual in an enclosing region: inside that "
                 "region nothing can be cut along this axis; leave it out";
   return success();
 }
@@ -503,7 +504,7 @@ ShardingRule AxisIndexOp::getShardingRule() {
   return RuleBuilder(/*numOperands=*/0, /*numResults=*/1).build();
 }
 
-/// Whole buffers are moved.
+/// A shift moves whole buffers, so every dimension may be sharded.
 ShardingRule ShiftOp::getShardingRule() {
   return makeElementwiseRule(1, cast<RankedTensorType>(getType()).getShape());
 }
@@ -512,8 +513,8 @@ PropagationClass ShiftOp::getPropagationClass() {
   return PropagationClass::Elementwise;
 }
 
-/// Checks that `op` is in a program that every device along `axes` runs by
-/// itself: in spmd.manual over them, or in a localized function.
+/// Checks that `op` is in code that each device along `axes` runs separately:
+/// in an spmd.manual over these axes, or in a localized function.
 static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   if (function && isLocal(function))
@@ -533,7 +534,8 @@ static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
   }
   return tp::emitOpError(op, ErrorCode::Misplaced)
          << "is only allowed inside spmd.manual over its axes or after "
-            "tp-localize: elsewhere a program is not that of one device";
+            "tp-localize: elsewhere the program is not the program of one "
+            "device";
 }
 
 LogicalResult AxisIndexOp::verify() {
@@ -585,7 +587,7 @@ static LogicalResult verifyBlocks(Operation *op, RankedTensorType whole,
            << "cuts dimension " << dim << " of "
            << RankedTensorType::get(whole.getShape(), whole.getElementType())
            << " into " << places
-           << " blocks of different sizes: expects blocks of one size";
+           << " blocks of different sizes: expects blocks of equal size";
   SmallVector<int64_t> shape(whole.getShape());
   shape[dim] /= places;
   if (block.getShape() != ArrayRef<int64_t>(shape) ||
@@ -644,7 +646,7 @@ LogicalResult AssembleOp::verify() {
   if (int64_t(getInputs().size()) != places ||
       !llvm::all_equal(getInputs().getTypes()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects " << places << " blocks of one type, got "
+           << "expects " << places << " blocks of the same type, got "
            << getInputs().getTypes();
   return verifyBlocks(*this, cast<RankedTensorType>(getType()),
                       cast<RankedTensorType>(getInputs().front().getType()),

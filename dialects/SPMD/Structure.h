@@ -7,7 +7,7 @@
 ///     llvm::DenseMap<Operation *, Rule, StructureInfo> rules;
 ///     auto [it, isNew] = rules.try_emplace(op);
 ///
-/// Such a table must not outlive the ops that were inserted.
+/// Such a table must not outlive the ops that are its keys.
 
 #ifndef TPOPT_DIALECTS_SPMD_STRUCTURE_H
 #define TPOPT_DIALECTS_SPMD_STRUCTURE_H

@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  /// A limit on nested lists, deeper than any that occur.
+  /// The maximum depth of nested lists; no real attribute nests as deeply.
   static constexpr unsigned kMaxDepth = 16;
 
   Attribute readValue(unsigned depth);

@@ -369,7 +369,8 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
     return failure();
   if (!combiner.empty())
     return buildReducer(parser, state, combiner);
-  // Each input has a pair of arguments; the region has all left ones first.
+  // Each input has two arguments, left and right. The region takes first all
+  // left arguments, then all right ones.
   SmallVector<Argument> left, right;
   if (parser.parseKeyword("reducer"))
     return failure();
@@ -380,8 +381,9 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
                                  /*allowType=*/true))
       return failure();
     if (pair.size() != 2)
-      return parser.emitError(loc) << prefix(ErrorCode::BadSyntax)
-                                   << "expects two arguments of the reducer";
+      return parser.emitError(loc)
+             << prefix(ErrorCode::BadSyntax)
+             << "expects the reducer to have two arguments";
     left.push_back(pair[0]);
     right.push_back(pair[1]);
   }

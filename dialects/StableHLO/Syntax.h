@@ -62,7 +62,7 @@ void setProperties(mlir::OperationState &state);
 llvm::StringRef getFieldAttribute(llvm::StringRef name, llvm::StringRef key);
 
 /// The form of `name` if it has its own; else parseFields. Returns a reference,
-/// since the parser's hook can hold only that.
+/// because the parser's hook cannot hold anything larger.
 const Form &getForm(llvm::StringRef name);
 
 /// A dialect whose operations, types and attributes are only read as text.

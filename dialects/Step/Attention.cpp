@@ -43,13 +43,13 @@ static LogicalResult verifyRows(AttentionOpInterface op) {
       !(element.isF32() || element.isF16() || element.isBF16()))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] of "
-              "one type, f32, f16 or bf16";
+              "the same element type, f32, f16 or bf16";
   return success();
 }
 
-/// Verifies the operands that mask keys, the scale, and the size and alignment
-/// of operands: `features` are those with rows of features, `rows` their
-/// numbers of rows.
+/// Verifies the operands that mask keys, the scale, the window, and the sizes
+/// and alignment of operands. `features` are the types of the operands that
+/// have rows of features; `rows` is the shape of the query rows.
 static LogicalResult verifyOptions(AttentionOpInterface op,
                                    ArrayRef<MemRefType> features,
                                    ArrayRef<int64_t> rows) {
@@ -83,7 +83,7 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
            << "expects a scale that is positive and finite";
   if (op.getWindow() && (int64_t(*op.getWindow()) < 1 || !op.getCausal()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "expects a window of at least 1, and `causal` with it";
+           << "expects a window of at least 1, together with `causal`";
   auto isSmall = [](ArrayRef<int64_t> shape) {
     double elements = 1;
     for (int64_t size : shape)
@@ -125,12 +125,12 @@ LogicalResult AttentionOp::verify() {
   if (output.getShape() != ArrayRef(result) ||
       output.getElementType() != element)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects an output [b,s,k,g,e] of the query's type, or with "
-              "statistics [p,b,s,k,g,e] of f32";
+           << "expects an output [b,s,k,g,e] of the query's type, or, if there "
+              "are statistics, [p,b,s,k,g,e] of f32";
   if (getLogsumexp() && (getStatistics() || !isRowValue(*this, getLogsumexp())))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects logsumexp to be f32 [b,s,k,g], and no statistics beside "
-              "it";
+           << "expects logsumexp to be f32 [b,s,k,g], and not to be combined "
+              "with statistics";
   return verifyOptions(
       *this, {query, bufferTypeOf(getKey()), bufferTypeOf(getValue()), output},
       ArrayRef(result).drop_back());
@@ -168,7 +168,7 @@ static LogicalResult verifyGradient(OpT op,
 }
 
 unsigned AttentionQueryGradientOp::getFirstWritten() {
-  return getODSOperandIndexAndLength(9).first; // the gradient by the query
+  return getODSOperandIndexAndLength(9).first; // the gradient of the query
 }
 
 LogicalResult AttentionQueryGradientOp::verify() {
@@ -176,7 +176,7 @@ LogicalResult AttentionQueryGradientOp::verify() {
 }
 
 unsigned AttentionKeyValueGradientOp::getFirstWritten() {
-  return getODSOperandIndexAndLength(9).first; // the gradient by the key
+  return getODSOperandIndexAndLength(9).first; // the gradient of the key
 }
 
 LogicalResult AttentionKeyValueGradientOp::verify() {

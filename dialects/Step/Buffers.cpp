@@ -123,9 +123,9 @@ LogicalResult BundleOp::verify() {
   if (!fits || elements != getType().getNumElements())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "has " << rows << " rows and type " << getType()
-           << ": expects a dense buffer of its members' element type and "
-              "number "
-              "of elements, and rows that divide the elements of each member";
+           << ": expects a dense buffer with the element type and the total "
+              "number of elements of its members, and a number of rows that "
+              "divides the number of elements of each member";
   return success();
 }
 
@@ -139,7 +139,7 @@ static FailureOr<int64_t> getAxisSize(Operation *op,
     mesh = tp::spmd::lookupMesh(program, program.getMeshAttr());
   if (!mesh)
     return tp::emitOpError(op, ErrorCode::Misplaced)
-           << "expects a mesh on the program around it";
+           << "expects the enclosing program to have a mesh";
   tp::Mesh devices = mesh.toMesh();
   if (!devices.find(axis.getName()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
@@ -173,14 +173,14 @@ LogicalResult ViewOp::verify() {
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "expects an argument, an alloc, a constant or a bundle as its "
               "source";
-  int64_t first = 0, last = 0; // how far it moves
+  int64_t first = 0, last = 0; // how far the address advances
   if (int64_t by = getBy().value_or(0)) {
     if (getAxes() && failed(getGroupSize(*this, getAxes()->getAxes())))
       return failure();
     if (!getAxes() && !step::getLoop(*this, getLoop()))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "moves with loop " << getLoop()
-             << ": expects a loop of that number around it, where 0 is the "
+             << "has an address that advances with loop " << getLoop()
+             << ": expects an enclosing loop of that number, where 0 is the "
                 "innermost";
     int64_t positions = getNumPositions(*this);
     if (getAxes() &&
@@ -190,8 +190,8 @@ LogicalResult ViewOp::verify() {
     int64_t bytes = getElementBytes(source.getElementType());
     if (by * bytes % kArenaAlignment != 0)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "moves by " << by * bytes << " bytes: expects a multiple of "
-             << kArenaAlignment;
+             << "has an address that advances by " << by * bytes
+             << " bytes: expects a multiple of " << kArenaAlignment;
     int64_t distance = by * (positions - 1) * bytes;
     first = std::min<int64_t>(distance, 0);
     last = std::max<int64_t>(distance, 0);
@@ -202,6 +202,6 @@ LogicalResult ViewOp::verify() {
       begin + first < 0 || getEndByte(getType()) + last > getEndByte(source))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "expects a view that stays inside its source, " << source
-           << ", and has its element type, got " << getType();
+           << ", and has the element type of its source, got " << getType();
   return success();
 }

@@ -62,7 +62,7 @@ Strides::Strides(MemRefType type) {
     return;
   }
   bool isStrided = succeeded(type.getStridesAndOffset(strides, offset));
-  (void)isStrided; // buffers are
+  (void)isStrided; // every buffer is strided
 }
 
 SmallVector<int64_t> tp::step::getDenseStrides(ArrayRef<int64_t> shape) {

@@ -83,8 +83,8 @@ LogicalResult CopyOp::verify() {
       from.getElementType() != to.getElementType() ||
       from.getRank() > kMaxCopyRank)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects source and destination of one shape, of at most "
-           << kMaxCopyRank << " dimensions and one element type";
+           << "expects source and destination of the same shape, with at most "
+           << kMaxCopyRank << " dimensions and the same element type";
   return success();
 }
 
@@ -111,8 +111,8 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
     if (type.getRank() != rank || type.getShape().take_front(kNumBatchDims) !=
                                       c.getShape().take_front(kNumBatchDims))
       return tp::emitOpError(op, ErrorCode::TypeMismatch)
-             << "expects operands of five dimensions: three batch dimensions "
-                "that are equal in all of them, then rows and columns";
+             << "expects operands of rank 5: three batch dimensions, whose "
+                "sizes are the same in all operands, then rows and columns";
   bool fits = a.getDimSize(row) == c.getDimSize(row) &&
               b.getDimSize(column) == c.getDimSize(column) &&
               a.getDimSize(column) == b.getDimSize(row);
@@ -131,9 +131,9 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
       !llvm::all_of(ArrayRef(all).drop_front(2), isResult) ||
       (!isFloat8 && !result.isF32() && result != factor))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects A and B of one type, f32, bf16, f16 or f8E4M3FN, and C "
-              "of f32 or that type, or of f32, bf16 or f16 if A and B are "
-              "f8E4M3FN";
+           << "expects A and B of the same element type, f32, bf16, f16 or "
+              "f8E4M3FN, and C of f32 or that type; if A and B are f8E4M3FN, C "
+              "must be f32, bf16 or f16";
   auto hasUnitStride = [&](MemRefType type, bool orRows) {
     Strides layout(type);
     return layout.strides[column] == 1 || (orRows && layout.strides[row] == 1);
@@ -179,8 +179,8 @@ LogicalResult SkinnyMatmulOp::verify() {
   if (!::isSkinny<SkinnyMatmulOp>(*this))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "expects one product of at most " << kMaxSkinnyRows
-           << " rows in f32, bf16 or f16, with no post-ops but add, relu and "
-              "gelu_tanh";
+           << " rows in f32, bf16 or f16, with no post-ops other than add, "
+              "relu and gelu_tanh";
   return success();
 }
 
@@ -208,8 +208,9 @@ LogicalResult ScatterOp::verify() {
       updates.getElementType() != element ||
       (getKind() != ScatterKind::Set && !computes))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects i64 indices, and updates and destination of one element "
-              "type, which must be an integer type, f32 or f64 unless the kind "
+           << "expects i64 indices, and updates and destination of the same "
+              "element type, which must be an integer type, f32 or f64 unless "
+              "the kind "
               "is set; got updates "
            << updates << ", indices " << indices << " and destination " << to;
   return success();
@@ -226,8 +227,9 @@ LogicalResult SortOp::verify() {
       values.getDimSize(0) != from.getDimSize(0) ||
       values.getDimSize(1) > from.getDimSize(1))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects a source [rows, columns], and values and indices of one "
-              "shape with as many rows and at most as many columns";
+           << "expects a source [rows, columns], and values and indices of the "
+              "same shape, with as many rows as the source and at most as many "
+              "columns";
   if (values.getElementType() != from.getElementType() ||
       !indices.getElementType().isSignlessInteger(32))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
@@ -245,8 +247,8 @@ LogicalResult SortPartsOp::verify() {
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != from.getDimSize(0))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects a source [rows, columns], and values and indices of one "
-              "shape with as many rows";
+           << "expects a source [rows, columns], and values and indices of the "
+              "same shape, with as many rows as the source";
   if (values.getElementType() != from.getElementType() ||
       !indices.getElementType().isSignlessInteger(32))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
@@ -273,22 +275,23 @@ LogicalResult MergeOp::verify() {
       values.getShape() != indices.getShape() ||
       values.getDimSize(0) != elements.getDimSize(0))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects elements and places of one shape [rows, columns], and "
-              "values and indices of one shape with as many rows";
+           << "expects elements and places of the same shape [rows, columns], "
+              "and values and indices of a common shape with the same number "
+              "of rows";
   if (values.getElementType() != elements.getElementType() ||
       !places.getElementType().isSignlessInteger(32) ||
       !indices.getElementType().isSignlessInteger(32))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects values of the elements' type, and places and indices of "
-              "i32";
+           << "expects values of the elements' type, and i32 places and "
+              "indices";
   int64_t run = getRun(), ways = getWays(), columns = elements.getDimSize(1);
   bool isLast = run >= 1 && ways >= int64_t(llvm::divideCeil(columns, run));
   if (run < 1 || ways < 2 || values.getDimSize(1) > columns ||
       (values.getDimSize(1) < columns && !isLast))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "expects `run` of at least 1, `ways` of at least 2, and results "
-              "with as many columns as the elements, or fewer where the runs "
-              "become one";
+              "with as many columns as the elements, or fewer if a single run "
+              "remains";
   return success();
 }
 
@@ -308,7 +311,7 @@ static LogicalResult verifyPredicate(Operation *op, Value predicate) {
   MemRefType type = bufferTypeOf(predicate);
   if (type.getNumElements() != 1 || !type.getElementType().isInteger(1))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects a predicate of one i1, got " << type;
+           << "expects a predicate that is a single i1, got " << type;
   return success();
 }
 
@@ -350,8 +353,9 @@ LogicalResult ChooseOp::verify() {
   auto first = findWritten(getFirst()), second = findWritten(getSecond());
   if (!first || !second || first->empty() || second->empty())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "expects in both branches only kernels, matrix products, copies "
-              "and fills, at least one, and possibly a choice at the end";
+           << "expects each branch to contain only kernels, matrix products, "
+              "copies and fills, at least one of them, and possibly a choice "
+              "at the end";
   auto isIn = [](llvm::SetVector<Value> &set) {
     return [&](Value value) { return set.contains(value); };
   };
@@ -378,7 +382,7 @@ LogicalResult CollectiveStartOp::verify() {
       out.strides != getDenseStrides(to.getShape()) ||
       from.getElementType() != to.getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects dense buffers of one element type";
+           << "expects dense buffers of the same element type";
   bool scatters = getKind() == CollectiveKind::ReduceScatter;
   bool gathers = getKind() == CollectiveKind::AllGather;
   if (from.getNumElements() * (gathers ? group : 1) !=
@@ -414,7 +418,7 @@ LogicalResult CombineOp::verify() {
   if (getSources().empty() || !isDense(type) ||
       !llvm::all_equal(getOperandTypes()))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects at least one source, and dense buffers of one type";
+           << "expects at least one source, and dense buffers of the same type";
   bool isByte = isa<FloatType>(type.getElementType()) &&
                 type.getElementTypeBitWidth() == 8;
   if (getKind() > Reduction::Min || isByte)
@@ -485,8 +489,7 @@ LogicalResult RowsOp::verify() {
   if (getDomain().empty() ||
       llvm::any_of(getDomain(), [](int64_t size) { return size < 1; }))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "expects a domain of at least one dimension, each of size 1 or "
-              "more";
+           << "expects a domain of rank 1 or more, with no size below 1";
   if (getBody().getArgumentTypes() != getOperandTypes())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
            << "expects a body with one argument per operand, of the operand's "
@@ -553,8 +556,8 @@ static LogicalResult verifyAccess(Operation *op, Value buffer,
   if (!argument ||
       (isWrite && argument.getArgNumber() < rows.getReads().size()))
     return tp::emitOpError(op, ErrorCode::BadRegion)
-           << "expects an operand of the row program"
-           << (isWrite ? " that it writes" : "");
+           << "expects a buffer that is an operand of the row program"
+           << (isWrite ? " and that the row program writes" : "");
   MemRefType type = bufferTypeOf(buffer);
   if (!indices.empty()) {
     if (int64_t(indices.size()) != type.getRank())
@@ -567,7 +570,7 @@ static LogicalResult verifyAccess(Operation *op, Value buffer,
     shape.back() = 1;
   if (type.getShape() != ArrayRef<int64_t>(shape))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "without indices expects a buffer of the domain's shape ["
+           << "without indices, expects a buffer of the domain's shape ["
            << shape << "], got " << type;
   return success();
 }
@@ -613,7 +616,7 @@ LogicalResult IndexOp::verify() {
   auto rows = cast<RowsOp>((*this)->getParentOp());
   if (int64_t(getDim()) < 0 || getDim() >= rows.getDomain().size())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "expects a dimension of the domain, which has "
+           << "expects a dimension of the domain, which has rank "
            << rows.getDomain().size() << ", got " << getDim();
   return success();
 }
@@ -625,6 +628,6 @@ LogicalResult CoordinateOp::verify() {
 LogicalResult CounterOp::verify() {
   if (!step::getLoop(*this, getLoop()))
     return tp::emitOpError(*this, ErrorCode::Misplaced)
-           << "expects at least " << getLoop() + 1 << " loops around it";
+           << "expects at least " << getLoop() + 1 << " enclosing loops";
   return success();
 }

@@ -102,8 +102,8 @@ static LogicalResult verifyPart(SourceAttr source, ArrayRef<int64_t> shape,
   llvm::SmallBitVector seen(view.size());
   if (source.getPermutation().size() != view.size() ||
       shape.size() != view.size())
-    return error()
-           << "expects `view`, `permutation` and the weight to have one rank";
+    return error() << "expects `view`, `permutation` and the weight to have "
+                      "the same rank";
   for (auto [dim, from] : llvm::enumerate(source.getPermutation())) {
     if (from < 0 || from >= int64_t(view.size()) || seen.test(from))
       return error() << "expects `permutation` to name every dimension of the "
@@ -124,9 +124,9 @@ static LogicalResult verifyJoin(JoinAttr join, ArrayRef<int64_t> weight,
                    << join.getParts().size();
   int64_t dim = join.getDim();
   if (dim < 0 || dim >= int64_t(weight.size()))
-    return error() << "a join expects the number of a dimension of the weight, "
-                      "which has rank "
-                   << weight.size() << ", got " << dim;
+    return error()
+           << "a join expects a dimension of the weight, which has rank "
+           << weight.size() << ", got " << dim;
   SmallVector<int64_t> shape(weight);
   int64_t left = weight[dim];
   for (auto [index, part] : llvm::enumerate(join.getParts())) {
@@ -135,7 +135,7 @@ static LogicalResult verifyJoin(JoinAttr join, ArrayRef<int64_t> weight,
       diagnostic << "part " << index << ": ";
       return diagnostic;
     };
-    // The part has its own size only in dimension `dim`.
+    // The part differs in size from the weight only in dimension `dim`.
     ArrayRef<int64_t> view = part.getView(), order = part.getPermutation();
     if (dim < int64_t(order.size()) && order[dim] >= 0 &&
         order[dim] < int64_t(view.size()))
@@ -205,9 +205,9 @@ tp::verifyParts(ArrayRef<ResultPart> results,
              << results[index].source;
     if (!names.insert(first.getTensor().getValue()).second)
       return error(index) << "is a part of " << first.getTensor()
-                          << ", but other results already have this name: make "
-                             "the parts of one tensor results that follow each "
-                             "other, and give no other result its name";
+                          << ", but another result already has this name: "
+                             "return all parts of a tensor as consecutive "
+                             "results, and give its name to no other result";
     int64_t end = 0, size = first.getStored()[*dim];
     for (; index < results.size() && end < size; ++index) {
       auto part = dyn_cast_if_present<SourceAttr>(results[index].source);
@@ -216,8 +216,8 @@ tp::verifyParts(ArrayRef<ResultPart> results,
           getPartDim(part, results[index].shape) != dim ||
           part.getStart()[*dim] != end || part.getSize()[*dim] == 0)
         return error(index)
-               << "expects the part of " << first.getTensor()
-               << " from element " << end << " of dimension " << *dim << " on";
+               << "expects here the part of " << first.getTensor()
+               << " that begins at element " << end << " of dimension " << *dim;
       end += part.getSize()[*dim];
     }
     if (end < size)
@@ -269,7 +269,7 @@ static constexpr Annotation kAnnotations[] = {
     declare<TPDialect::DonatedAttrHelper>(
         kArgument, "the number of the result that may overwrite the argument"),
     declare<TPDialect::MicroBatchesAttrHelper>(
-        kArgument, "a unit attribute on a tensor of at least one dimension"),
+        kArgument, "a unit attribute on a tensor of rank 1 or more"),
     declare<TPDialect::WhyAttrHelper>(kOp, "a #tp.why<..>"),
     declare<TPDialect::GlobalOpAttrHelper>(kOp,
                                            "nothing, or a list of integers"),
@@ -485,7 +485,7 @@ LogicalResult TPDialect::verifyRegionArgAttribute(Operation *op, unsigned,
       return error() << "must be " << (*known)->what;
     if (function.getResultTypes()[result.getInt()] != type)
       return error() << "names result #" << result.getInt()
-                     << ", which has another type";
+                     << ", which has a different type";
     return success();
   }
   return success();
@@ -534,7 +534,8 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   if (attribute.getName() == kRoleAttr) {
     if (failed(verifyRole(attribute.getValue(), kResult, error)))
       return failure();
-    // Both share one storage, so their roles must agree.
+    // The result and the argument that it overwrites share one storage, so
+    // their roles must agree.
     auto function = cast<FunctionOpInterface>(op);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr);

@@ -36,8 +36,8 @@ SmallVector<Value> AttentionOp::decompose(OpBuilder &builder) {
   Emitter &emit = form.emit;
   Value scores = form.getScores();
   Value seen = form.getVisible(scores), zero, isEmpty;
-  // Masked scores do not affect the maximum and have weight zero. In rows that
-  // see nothing the sum is zero, so it is replaced by 1 before dividing.
+  // Masked scores do not affect the maximum and have weight zero. In query rows
+  // that see no key, the sum is zero, so it is replaced by 1 before dividing.
   Value masked = scores;
   if (seen) {
     Value lowest = emit.constant(-std::numeric_limits<float>::max(), scores);

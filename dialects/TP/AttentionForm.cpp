@@ -39,7 +39,7 @@ LogicalResult tp::verifyAttention(AttentionOpInterface op,
            << (isa<AttentionOp>(op)
                    ? " and result [b,s,k,g,e]"
                    : " and the gradient of the result [b,s,k,g,e]")
-           << ", all of one element type";
+           << ", all of the same element type";
   int64_t b = op.getQuery().getType().getDimSize(0),
           s = op.getQuery().getType().getDimSize(1),
           t = op.getKey().getType().getDimSize(1);
@@ -59,7 +59,7 @@ LogicalResult tp::verifyAttention(AttentionOpInterface op,
            << "expects mask [b,s,t], got " << op.getMask().getType();
   if (op.getWindow() && (int64_t(*op.getWindow()) < 1 || !op.getCausal()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "expects a window of at least 1, and `causal` with it";
+           << "expects a window of at least 1, together with `causal`";
   return success();
 }
 

@@ -50,9 +50,10 @@ public:
   /// A value per query row [b,s,k,g], repeated for all keys.
   mlir::Value repeat(mlir::Value rows);
   /// Rounds weights to the type in which they are multiplied by `like`: 16 bits
-  /// if `like` has 16 bits, as in models' own code.
+  /// if `like` has 16 bits, as the original code of the models does.
   mlir::Value round(mlir::Value weights, mlir::Value like);
-  /// Converts `like` to the type in which such a product reads it.
+  /// Converts `like` to the type in which it is multiplied: types of less than
+  /// 16 bits are widened.
   mlir::Value getFactor(mlir::Value like);
 
   Emitter emit;

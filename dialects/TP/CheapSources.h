@@ -4,10 +4,10 @@
 /// \file Cheap sources: splat constants and iotas, which every device can make
 /// in any layout without communication.
 ///
-/// Front ends share them: one zero may start all the accumulators of a training
-/// step. Such sharing is accidental, but propagation and the planner would then
-/// give all users of the value one sharding. So each user gets its own source
-/// before these passes run, and equal sources are merged afterwards:
+/// Front ends share them: one zero may initialize all accumulators of a
+/// training step. Such sharing is accidental, but propagation and the planner
+/// would then give all users of the value one sharding. So each user gets its
+/// own source before these passes run, and equal sources are merged afterwards:
 ///
 ///     splitSources(function.getFunctionBody());  // 1 constant, 3 uses
 ///     ...                                        // 3 constants, 1 use each
@@ -28,11 +28,10 @@ bool isCheapSource(mlir::Operation *op);
 
 /// Gives every user of a cheap source in `region`, including nested regions,
 /// its own copy after the original. Loops, branches and returns get a copy for
-/// each use, as each use is a different value there. An op of another kind that
-/// takes the same value twice still does so afterwards, as its meaning may
-/// depend on this; for the same reason, equal sources are merged first. A
-/// source with a sharding stays shared, because the annotation applies to that
-/// one value.
+/// each use, as each use is a different value there. Any other op that uses the
+/// same value twice still does so afterwards, as its meaning may depend on
+/// this; for the same reason, equal sources are merged first. A source with a
+/// sharding stays shared, because the annotation applies to that one value.
 void splitSources(mlir::Region &region);
 
 /// Merges cheap sources of a block with equal attributes, including their

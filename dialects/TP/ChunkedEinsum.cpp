@@ -12,8 +12,8 @@
 // Blocks are sent directly from their owners to the devices that need them.
 // Each link of a ring carries the same amount in both directions. The nearest
 // blocks come first, alternating between both sides. In the opposite case, in
-// which products are addends and each device needs the sums for its own rows,
-// the rows for other devices are multiplied first.
+// which products are partial sums and each device needs the complete sums for
+// its own rows, the rows for other devices are multiplied first.
 //
 // Based on Wang et al., Overlap Communication with Dependent Computation via
 // Decomposition in Large Deep Learning Models, ASPLOS 2023.
@@ -32,11 +32,11 @@ using namespace tp;
 // Common parts
 //===----------------------------------------------------------------------===//
 
-/// The axes along which the blocks of a dimension of `size` are sent. The
-/// dimension is sharded along `cut` on one side of the exchange, and along
-/// `whole`, the first of these axes, on the other; blocks are sent along the
-/// rest. Returns nullopt if `cut` does not begin with `whole`, or if the blocks
-/// differ in size.
+/// The axes along which the blocks of a dimension of `size` are sent. On one
+/// side of the exchange, the dimension is sharded along `cut`; on the other,
+/// only along `whole`, with which `cut` begins. Blocks are sent along the other
+/// axes of `cut`. Returns nullopt if `cut` does not begin with `whole`, or if
+/// the blocks differ in size.
 static std::optional<AxisList> getTravel(const AxisList &cut,
                                          const AxisList &whole, int64_t size,
                                          int64_t pieces) {
@@ -76,7 +76,8 @@ static double getBytes(RankedTensorType type, ArrayRef<int64_t> shape) {
 }
 
 namespace {
-/// Builds the code of a device for the axes along which blocks are sent.
+/// Builds the code that each device runs, for the axes along which blocks are
+/// sent.
 class ChunkBuilder {
 public:
   ChunkBuilder(spmd::Localizer &localizer, Location loc, AxisList axes,
@@ -196,11 +197,11 @@ LogicalResult GatherEinsumOp::verify() {
            << " results: expects one of each for each product";
   if (!llvm::all_of(getSides(), [](int64_t side) { return side >> 1 == 0; }))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has sides [" << getSides() << "]: expects 0, left, or 1, right";
+           << "has sides [" << getSides() << "]: expects 0 (left) or 1 (right)";
   if (keepsInput && getResult(count).getType() != getInput().getType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "has an input of type " << getInput().getType()
-           << ": expects the last result to have it, got "
+           << ": expects the last result to have the same type, got "
            << getResult(count).getType();
   int64_t dim = getDim();
   if (dim < 0 || dim >= typeOf(getInput()).getRank())
@@ -216,7 +217,8 @@ LogicalResult GatherEinsumOp::verify() {
     if (getOtherTerm(i).contains(letter) || getGatheredDim(i) < 0)
       return tp::emitOpError(*this, ErrorCode::BadEinsum)
              << "equation " << equation << " gathers '" << Twine(letter)
-             << "': expects it in the result and not in the other operand";
+             << "': expects this letter in the result and not in the other "
+                "operand";
   }
   if (int64_t(getPieces()) < 1)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
@@ -265,8 +267,8 @@ double GatherEinsumOp::getFlops(ArrayRef<int64_t> sizes) {
   unsigned count = getOthers().size();
   double flops = 0;
   for (unsigned i = 0; i < count; ++i) {
-    // Each factor of a product is counted once. A product has the gathered rows
-    // in place of the input's own rows.
+    // Each factor of a product is counted once. In a product, the gathered rows
+    // replace the input's own rows.
     llvm::SmallDenseSet<unsigned> factors;
     auto add = [&](const TensorFactors &tensor) {
       for (const DimFactors &dim : tensor)
@@ -330,8 +332,8 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   if (!travel)
     return tp::emitOpError(*this, ErrorCode::RuleViolated)
            << "cannot gather dimension " << dim
-           << " of its input: its results are not sharded alike, or its blocks "
-              "differ in size";
+           << " of its input: its results are not all sharded the same way, or "
+              "its blocks differ in size";
   Value own = operands[0];
   SmallVector<Value> others(operands.drop_front());
   for (auto [i, other] : llvm::enumerate(others)) {
@@ -412,7 +414,8 @@ LogicalResult EinsumScatterOp::verify() {
   if (terms.lhs.contains(letter) == terms.rhs.contains(letter))
     return tp::emitOpError(*this, ErrorCode::BadEinsum)
            << "scatters '" << Twine(letter)
-           << "', which is in both operands: expects it in one";
+           << "', which is in both operands: expects this letter in only one "
+              "operand";
   if (int64_t(getPieces()) < 1)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "sends blocks in " << int64_t(getPieces())
@@ -447,8 +450,8 @@ ShardingRule EinsumScatterOp::getShardingRule() {
 }
 
 double EinsumScatterOp::getFlops(ArrayRef<int64_t> sizes) {
-  // The product of all factors except the result's rows, which are a part of
-  // the rows that a device multiplies.
+  // Multiply the sizes of all factors except the result's rows: they are a part
+  // of the rows that a device multiplies, which are a separate factor.
   ShardingRule rule = getShardingRule();
   unsigned own = rule.results[0][getDim()].front();
   double volume = 2;

@@ -52,11 +52,11 @@ LogicalResult ForOp::verify() {
       !isScalar(arguments[0], 32) ||
       arguments.drop_front() != getInits().getTypes())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "expects a body with the arguments ('tensor<i32>') and the types "
-              "of the initial values";
+           << "expects the body to have an argument of type 'tensor<i32>', "
+              "followed by arguments of the types of the initial values";
   if (getResultTypes() != getInits().getTypes())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects results of the types of the initial values";
+           << "expects the results to have the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
 }
 
@@ -92,7 +92,7 @@ LogicalResult WhileOp::verify() {
     return failure();
   if (getResultTypes() != getInits().getTypes())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects results of the types of the initial values";
+           << "expects the results to have the types of the initial values";
   return verifyYield(*this, getBody(), getInits().getTypes(), "body");
 }
 

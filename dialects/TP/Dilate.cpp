@@ -57,7 +57,9 @@ LogicalResult DilateOp::verify() {
   for (RankedTensorType type : {input, getFill().getType()})
     if (type.getElementType() != result.getElementType())
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "expects one element type, got " << type << " and " << result;
+             << "expects operands and result to have the same element type, "
+                "got "
+             << type << " and " << result;
   if (getPiece(*this).size == 0)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "the result contains no element of " << input
@@ -109,7 +111,7 @@ SmallVector<Value> DilateOp::decompose(OpBuilder &builder) {
   if (typeOf(x).getDimSize(dim) != piece.size)
     x = emit.slice(x, starts, shape);
   x = emitApart(emit, builder, getLoc(), x, getFill(), dim, getSpacing());
-  // After the last element there may be too many rows, or too few.
+  // There may be more rows than the result has room for, or fewer.
   int64_t room = length - piece.at;
   starts[dim] = 0;
   if (typeOf(x).getDimSize(dim) > room) {

@@ -36,8 +36,8 @@ SmallVector<int64_t> EinsumTerms::inferShape(ArrayRef<int64_t> lhsShape,
   return shape;
 }
 
-/// Describes how an equation and the shapes of its tensors do not fit; empty if
-/// they fit.
+/// Describes why an equation does not fit the shapes of its tensors; empty if
+/// it fits them.
 using EquationCheck = llvm::function_ref<std::string()>;
 
 static LogicalResult verifyContraction(Operation *op, StringRef equation,
@@ -76,7 +76,7 @@ static LogicalResult verifyContraction(Operation *op, StringRef equation,
        made.getIntOrFloatBitWidth() <= factor.getIntOrFloatBitWidth()))
     return tp::emitOpError(op, ErrorCode::BadEinsum)
            << "result element type " << made << " must be " << factor
-           << " or a wider type of its kind";
+           << " or a wider type of the same kind";
   return success();
 }
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The common parts of ops that contract.
+// The common parts of ops that contract tensors.
 
 #ifndef TPOPT_DIALECTS_TP_EINSUM_H
 #define TPOPT_DIALECTS_TP_EINSUM_H

@@ -73,7 +73,8 @@ public:
   }
 
 private:
-  /// Repeats a value of the result's shape along the reduced dimensions.
+  /// Repeats a value, which has the shape of the result, along the reduced
+  /// dimensions.
   Value repeat(Value value) {
     SmallVector<int64_t> dims;
     for (int64_t dim : llvm::seq(typeOf(input).getRank()))

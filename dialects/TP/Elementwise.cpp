@@ -51,9 +51,9 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
 
 Linearity tp::getLinearity(BinaryKind binary, unsigned operand, ReduceKind kind,
                            Type type) {
-  // Quotients of integers are truncated. Integer sums wrap around, so that
-  // adding does not preserve order: a device without data holds the smallest
-  // number.
+  // Integer division truncates. Integer addition wraps around, so it does not
+  // preserve order: in a maximum, a device without data holds the smallest
+  // number, and adding -1 makes it the largest.
   bool isInteger = isIntegerTensor(type);
   if (isInteger && (binary == BinaryKind::Div || kind != ReduceKind::Sum) &&
       binary != BinaryKind::Max && binary != BinaryKind::Min)
@@ -112,8 +112,8 @@ LogicalResult SelectOp::verify() {
   if (typeOf(getOnTrue()).getElementType() != getType().getElementType() ||
       typeOf(getOnFalse()).getElementType() != getType().getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects on_true, on_false and the result to have one element "
-              "type";
+           << "expects on_true, on_false and the result to have the same "
+              "element type";
   return success();
 }
 
@@ -137,7 +137,8 @@ Linearity ConvertOp::getLinearity(unsigned, ReduceKind kind) {
                 to.getWidth() >= from.getWidth();
   if (kind == ReduceKind::Sum)
     return widens ? Linearity::Joint : Linearity::None;
-  // A device without data holds an infinity.
+  // A device without data holds an infinity, which the result's type must have
+  // as well.
   return APFloat::semanticsHasInf(to.getFloatSemantics()) ? Linearity::Joint
                                                           : Linearity::None;
 }

@@ -95,7 +95,7 @@ struct Binary {
 Value Binary::getPowGradient(unsigned operand) {
   Value zero = f.constant(0, y), one = f.constant(1, y);
   if (operand == 1) {
-    // x^y log(x), where 0^y is 0.
+    // x^y log(x), which counts as 0 for x = 0.
     Value base = f.select(f.equal(lhs, zero), one, lhs);
     return f.mul(g, f.mul(f.unary<LogOp>(base), y));
   }
@@ -106,7 +106,8 @@ Value Binary::getPowGradient(unsigned operand) {
   return f.mul(g, f.select(isConstant, zero, slope));
 }
 
-/// g times the derivative of y by an operand; null if that is zero.
+/// g times the derivative of y with respect to an operand; null if that is
+/// zero.
 Value Binary::getGradient(BinaryKind binary, unsigned operand) {
   switch (binary) {
   case BinaryKind::Add:

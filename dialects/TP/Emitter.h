@@ -42,7 +42,7 @@ public:
   mlir::Value widen(mlir::Value x);
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<int64_t> dims);
-  /// Repeats `row`, which lacks dimension `dim` of `like`, along it.
+  /// Repeats `row` along dimension `dim` of `like`, which `row` lacks.
   mlir::Value repeatAlong(mlir::Value row, mlir::Value like, unsigned dim);
   mlir::Value reduce(ReductionKind kind, mlir::Value x, int64_t dim);
   mlir::Value reduce(ReductionKind kind, mlir::Value x,
@@ -81,7 +81,8 @@ public:
     return broadcast(scalar, shape, {});
   }
   mlir::Value concat(llvm::ArrayRef<mlir::Value> parts, unsigned dim);
-  /// Pads `x` with zeros along `dim`: `low` in front of it, to `size` in total.
+  /// Pads `x` along `dim` to `size` elements: `low` zeros in front, and the
+  /// rest behind.
   mlir::Value pad(mlir::Value x, unsigned dim, int64_t low, int64_t size);
   mlir::Value softmax(mlir::Value x, unsigned dim);
 

@@ -179,8 +179,9 @@ ShardingRule ScatterOp::getShardingRule() {
   RuleBuilder rule(3, 1);
   RankedTensorType input = typeOf(getInput());
   unsigned axis = rule.addFactor(input.getDimSize(getAxis()));
-  // Each device may add its share of the updates, with one of them adding to
-  // the input. Updates that overwrite or multiply must be applied in order.
+  // Each device may add up its share of the updates: one device adds to the
+  // input, all others to zeros. Updates that overwrite or multiply must be
+  // applied in order.
   addGatherDims(
       rule, axis,
       getKind() == ScatterKind::Add ? FactorKind::Reduction : FactorKind::Whole,
@@ -341,8 +342,8 @@ public:
       if (!begin)
         continue;
       cut.push_back(dim);
-      // Clamps as for the whole tensor; the device's own ops would clamp
-      // differently.
+      // Clamps the start to the whole tensor; the ops on the device's block
+      // would clamp it to the block.
       Value start = clamp(widen(starts[dim]), size - length);
       first[dim] = emit.binary<SubOp>(emit.convert(start, i32()), begin);
       window[dim] = std::min(length, local.getDimSize(dim));

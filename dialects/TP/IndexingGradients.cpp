@@ -100,8 +100,9 @@ private:
     Value isLast =
         emit.compare(ComparePredicate::EQ, number,
                      emit.gather(written, indices, batchDims, batchDims));
-    // The positions of the indices' dimensions in the updates: batch dimensions
-    // first, the rest after those of the input that precede the axis.
+    // The dimensions of the updates that correspond to those of the indices:
+    // batch dimensions come first, and the others follow the input dimensions
+    // that precede the axis.
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(batchDims));
     for (int64_t dim : llvm::seq(batchDims, int64_t(shape.size())))
       dims.push_back(axis + dim - batchDims);

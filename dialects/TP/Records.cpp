@@ -212,7 +212,7 @@ LogicalResult PricesAttr::verify(EmitError emitError, CostUnit,
       }))
     return fail(emitError, getMnemonic()) << "the plan as its first item";
   if (isNegative(gap))
-    return fail(emitError, getMnemonic()) << "gap of at least 0";
+    return fail(emitError, getMnemonic()) << "a gap of at least 0";
   return verifyNatural(emitError, getMnemonic(), "merged", merged);
 }
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The exchanges of a reshape if the blocks of both sides differ.
+// The exchanges of a reshape whose input and result have different blocks.
 
 #include "dialects/OpError.h"
 #include "dialects/TP/Restack.h"
@@ -133,8 +133,8 @@ FailureOr<SmallVector<Value>> ReshapeOp::localize(spmd::Localizer &localizer,
     // Partition checks getExchanges(); only a hand-written sharding gets here.
     if (!window)
       return emitError() << prefix(ErrorCode::TooManyExchanges)
-                         << "needs elements from more than " << kMostDistances
-                         << " other devices each: cut dimension "
+                         << "each device needs elements from more than "
+                         << kMostDistances << " other devices: cut dimension "
                          << restack.inputBegin
                          << " along fewer axes, or gather it";
     Fetches fetches;

@@ -77,8 +77,9 @@ LogicalResult ReverseMode::visit(Operation *op) {
   if (isa<DecomposeOpInterface>(op))
     return addDecomposed(op);
   return tp::emitOpError(op, ErrorCode::NoGradient)
-         << "has no gradient, but the loss depends on its result and its "
-            "result on a trained argument; leave it out of the loss, or do not "
+         << "has no gradient, but the loss depends on its result, and its "
+            "result depends on a trained argument; leave it out of the loss, "
+            "or do not "
             "train that argument";
 }
 

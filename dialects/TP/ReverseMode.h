@@ -27,9 +27,9 @@
 
 namespace tp {
 
-/// The gradients of the values of one block, while they are being built. A
-/// gradient is wanted for each value that depends on a value with respect to
-/// which the loss is differentiated.
+/// The gradients of the values of one block, while they are being built. The
+/// loss is differentiated with respect to some values; a gradient is wanted for
+/// each value that depends on one of these.
 class ReverseMode {
 public:
   /// Ops are built at the insertion point of `builder`.

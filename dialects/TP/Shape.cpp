@@ -39,7 +39,7 @@ TP_MOVEMENT(PadOp, Other)
 #undef TP_LINEAR_MOVEMENT
 #undef TP_MOVEMENT
 
-/// A rule for an op without operands: every dimension may be sharded.
+/// The rule for an op without operands: every dimension may be sharded.
 static ShardingRule makeSourceRule(RankedTensorType type) {
   RuleBuilder rule(0, 1);
   for (int64_t size : type.getShape())
@@ -47,8 +47,9 @@ static ShardingRule makeSourceRule(RankedTensorType type) {
   return rule.build();
 }
 
-/// If `whole`, passes dimension `dim` of operand 0 through to the result;
-/// otherwise, both sides need it whole.
+/// Adds the next dimension of operand 0 and of the result. With `whole`, the op
+/// keeps all of the dimension, which passes through; otherwise, both sides need
+/// it whole.
 static void addPassOrWhole(RuleBuilder &rule, int64_t operandSize,
                            int64_t resultSize, bool whole) {
   if (whole) {
@@ -87,7 +88,7 @@ void ConstantOp::print(OpAsmPrinter &printer) {
 }
 
 LogicalResult ConstantOp::verify() {
-  // A dense value may also be a vector.
+  // A dense attribute may also have a vector type.
   auto value = dyn_cast<RankedTensorType>(getValue().getType());
   if (!value || value.getShape() != getType().getShape() ||
       value.getElementType() != getType().getElementType())
@@ -339,7 +340,7 @@ LogicalResult ConcatOp::verify() {
   for (Value input : getInputs()) {
     if (typeOf(input).getRank() != rank)
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "expects inputs and result of one rank";
+             << "expects inputs and result to have the same rank";
     if (failed(verifyElement(*this, input, getResult())))
       return failure();
   }
@@ -357,8 +358,8 @@ LogicalResult ConcatOp::verify() {
   }
   if (total != getType().getDimSize(dim))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "the inputs have " << total
-           << " elements along dim together, but the result has "
+           << "together, the inputs have " << total
+           << " elements along dim, but the result has "
            << getType().getDimSize(dim);
   return success();
 }
@@ -396,7 +397,7 @@ LogicalResult PadOp::verify() {
   for (int64_t i = 0; i < input.getRank(); ++i) {
     if (getLow()[i] < 0)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "expects low of at least 0";
+             << "expects each entry of low to be at least 0";
     if (getType().getDimSize(i) < input.getDimSize(i) ||
         getType().getDimSize(i) - input.getDimSize(i) < getLow()[i])
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)

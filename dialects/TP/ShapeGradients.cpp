@@ -45,7 +45,8 @@ static Value unslice(Emitter emit, OpBuilder &builder, Location loc, Value g,
                      ArrayRef<int64_t> starts, ArrayRef<int64_t> strides,
                      ArrayRef<int64_t> shape) {
   Value zero = emit.constant(0, Emitter::withShape(g, {}));
-  // First dimensions with a stride, one by one; then all others by one padding.
+  // First the dimensions with a stride, one by one; then all others with a
+  // single pad.
   SmallVector<int64_t> sizes(typeOf(g).getShape()), low(starts);
   for (auto [dim, stride] : llvm::enumerate(strides)) {
     if (stride == 1 || sizes[dim] == 1)
@@ -116,7 +117,8 @@ static Value fold(WindowOp op, ReverseMode &reverse) {
     padded[dim] = inside[dim] + std::max(shape[dim], end);
     starts.push_back(first + inside[dim]);
   }
-  // The position in a window, by the result's dimensions for window positions.
+  // Along each of `dims`, the number of positions in a window, and the current
+  // one.
   SmallVector<int64_t> extents, place(op.getDims().size(), 0);
   for (unsigned i : llvm::seq<unsigned>(op.getDims().size()))
     extents.push_back(typeOf(g).getDimSize(op.getWindowDim(i) + 1));

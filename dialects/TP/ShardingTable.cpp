@@ -15,7 +15,7 @@ using namespace tp::spmd;
 /// The mesh that is named by the shardings of a function.
 static FailureOr<MeshOp> findMesh(FunctionOpInterface function) {
   llvm::SetVector<StringAttr> names;
-  llvm::DenseSet<Attribute> seen; // few are distinct, but a walk is slow
+  llvm::DenseSet<Attribute> seen; // walks are slow, and few differ
   auto collect = [&](Attribute attribute) {
     if (attribute && seen.insert(attribute).second)
       attribute.walk(
@@ -89,7 +89,7 @@ const TensorSharding &ShardingTable::resolve(ShardingAttr attribute,
     auto result = attribute.resolve(mesh, rank);
     if (auto *sharding = std::get_if<TensorSharding>(&result))
       it->second = std::make_unique<TensorSharding>(std::move(*sharding));
-    else // cannot happen on verified IR; an empty sharding would hide it
+    else // not on verified IR; an empty sharding would hide the error
       llvm::report_fatal_error(
           llvm::Twine(std::get<ShardingError>(result).message));
   }

@@ -58,7 +58,7 @@ LogicalResult TopKOp::verify() {
   RankedTensorType input = typeOf(getInput());
   if (input.getRank() == 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects an input of at least one dimension";
+           << "expects an input of rank 1 or more";
   RankedTensorType values = typeOf(getValues()), indices = typeOf(getIndices());
   if (values.getShape() != indices.getShape() ||
       values.getElementType() != input.getElementType() ||

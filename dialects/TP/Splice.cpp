@@ -75,7 +75,7 @@ LogicalResult SpliceOp::verify() {
   }
   if (total != getType().getDimSize(dim))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "the sizes of the pieces do not add up to that of the result "
+           << "the sizes of the pieces do not add up to the size of the result "
               "along dim, "
            << getType().getDimSize(dim);
   return success();

@@ -103,8 +103,8 @@ Value SplicePieces::build(OpBuilder &builder, Location loc, Type type) const {
                                      : DenseI64ArrayAttr());
 }
 
-/// The only dimension in which two shapes differ; nullopt if there are zeros or
-/// several differences.
+/// The only dimension in which two shapes differ; nullopt if they differ in no
+/// dimension or several, or if a size is 0.
 static std::optional<int64_t> getOnlyDifference(ArrayRef<int64_t> a,
                                                 ArrayRef<int64_t> b) {
   std::optional<int64_t> found;

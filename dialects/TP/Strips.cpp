@@ -19,9 +19,9 @@ spmd::Exchange tp::getExchange(ArrayRef<int64_t> shape, Type element,
 
 InFlightDiagnostic tp::emitTooManyExchanges(Operation *op, int64_t dim) {
   return op->emitError() << prefix(ErrorCode::TooManyExchanges)
-                         << "needs rows from more than " << kMostDistances
-                         << " other devices each: cut dimension " << dim
-                         << " along fewer axes, or gather it";
+                         << "each device needs rows from more than "
+                         << kMostDistances << " other devices: cut dimension "
+                         << dim << " along fewer axes, or gather it";
 }
 
 Value tp::emitReversed(OpBuilder &builder, Location loc, Value x, int64_t dim,

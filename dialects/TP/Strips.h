@@ -3,7 +3,7 @@
 
 /// \file The local form of ops that move rows along a sharded dimension.
 ///
-/// A window (see Halo.h) gives the rows that a device needs of other devices'
+/// A window (see Halo.h) gives the rows that a device needs from other devices'
 /// blocks. Each run of rows is fetched by one shift for all windows on a value,
 /// and concatenated with the device's own rows: this is a strip, which contains
 /// the device's result block.
@@ -40,7 +40,8 @@ using Fetches = llvm::SmallVector<Fetch, 2>;
 void addFetches(Fetches &fetches, unsigned source, const Window &window,
                 int64_t ring);
 
-/// The launch that sends a part of size `shape` of a tensor with such elements.
+/// The launch that sends a part of shape `shape` of a tensor with elements of
+/// type `element`.
 spmd::Exchange getExchange(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                            const AxisList &axes);
 

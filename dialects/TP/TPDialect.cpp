@@ -128,7 +128,7 @@ LogicalResult tp::verifyOneShape(Operation *op) {
   if (llvm::any_of(op->getOperandTypes(), differs) ||
       llvm::any_of(op->getResultTypes(), differs))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects operands and results of one shape";
+           << "expects operands and results to have the same shape";
   return success();
 }
 

@@ -77,7 +77,7 @@ LogicalResult tp::verifyNotLocal(FunctionOpInterface function) {
     if (getLocal(type))
       return op->emitError()
              << prefix(ErrorCode::AlreadyLocal)
-             << "expects the whole program, not that of one device: " << type
-             << " is one device's part of a tensor";
+             << "expects the whole program, not the program of one device: "
+             << type << " is one device's part of a tensor";
   return success();
 }

@@ -13,14 +13,14 @@ using namespace tp;
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Shared by both norms: checks rows of the input, and parameters of the last
-/// dimension.
+/// Shared by both norms: checks the input, the parameters, whose only dimension
+/// is the last one of the input, and epsilon.
 static LogicalResult verifyNorm(Operation *op, Value input,
                                 ArrayRef<Value> parameters, APFloat epsilon) {
   RankedTensorType type = typeOf(input);
   if (type.getRank() == 0)
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects an input of at least one dimension";
+           << "expects an input of rank 1 or more";
   for (Value parameter : parameters)
     if (typeOf(parameter).getShape() != type.getShape().take_back() ||
         typeOf(parameter).getElementType() != type.getElementType())
@@ -251,9 +251,10 @@ double CrossEntropyOp::getFlops(ArrayRef<int64_t> sizes) {
 }
 
 Value tp::isLabel(Emitter &emit, Value labels, Value logits) {
-  // By comparison, so that a sharded vocabulary needs no gather: one device
-  // finds the label, and the others find none. Computed in at least 32 bits, as
-  // a vocabulary may be larger than the range of a narrow label type.
+  // Labels are compared with indices, so that a sharded vocabulary needs no
+  // gather: one device finds the label, and the others find none. The
+  // comparison uses at least 32 bits, as a vocabulary may exceed the range of a
+  // narrow label type.
   Type type = typeOf(labels).getElementType();
   if (type.getIntOrFloatBitWidth() < 32)
     type = IntegerType::get(labels.getContext(), 32);

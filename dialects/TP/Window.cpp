@@ -61,7 +61,8 @@ static LogicalResult verifyAttributes(WindowOp op) {
            op.getDilations()[i] >= 1;
   if (!fits)
     return tp::emitOpError(op, ErrorCode::BadAttribute)
-           << "expects ascending dimensions of " << op.getInput().getType()
+           << "expects dims to be ascending dimensions of "
+           << op.getInput().getType()
            << ", and for each of them a low, a stride of at least 1 and a "
               "dilation of at least 1";
   return success();
@@ -81,9 +82,10 @@ static LogicalResult verifyShape(WindowOp op) {
   }
   if (!fits)
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects a result with, for each of dims, one dimension of "
-              "windows and one of their elements, of size 1 or more, and with "
-              "the other dimensions of "
+           << "expects each dimension in dims to become two result dimensions, "
+              "one over the windows and one over the elements of a window, "
+              "both of size at least 1; the other dimensions must equal those "
+              "of "
            << input << ", got " << result;
   return success();
 }
@@ -100,14 +102,15 @@ static LogicalResult verifyPlaces(WindowOp op) {
         first;
     if (first < -Wide(INT32_MAX) || first > INT32_MAX || last > INT32_MAX)
       return tp::emitOpError(op, ErrorCode::BadAttribute)
-             << "cannot read more than 2^31 - 1 elements away along dimension "
+             << "cannot read elements whose indices are outside -(2^31 - 1) to "
+                "2^31 - 1 along dimension "
              << dim;
     if (!op.getFill() &&
         (first < 0 || last >= op.getInput().getType().getDimSize(dim)))
       return tp::emitOpError(op, ErrorCode::BadAttribute)
              << "reads elements " << int64_t(first) << " to " << int64_t(last)
              << " of dimension " << dim << " of " << op.getInput().getType()
-             << ", some outside of it, but has no fill; add one";
+             << ", some of which do not exist; add a fill for those";
   }
   return success();
 }
@@ -122,8 +125,9 @@ LogicalResult WindowOp::verify() {
   for (Value operand : getOperands())
     if (typeOf(operand).getElementType() != getType().getElementType())
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "expects one element type, got " << operand.getType() << " and "
-             << getType();
+             << "expects operands and result to have the same element type, "
+                "got "
+             << operand.getType() << " and " << getType();
   return success();
 }
 

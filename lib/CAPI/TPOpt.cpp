@@ -25,8 +25,8 @@ using namespace mlir;
 static DialectRegistry getDialects() {
   DialectRegistry registry;
   tp::registerTPOptDialects(registry);
-  // Only this library uses the context, so it never contains the real StableHLO
-  // and Shardy dialects.
+  // The context is private to this library, so it never contains the real
+  // StableHLO and Shardy dialects.
   tp::stablehlo::registerReaders(registry);
   tp::sdy::registerReader(registry);
   registry.insert<func::FuncDialect>();

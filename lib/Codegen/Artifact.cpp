@@ -53,7 +53,7 @@ LogicalResult ArtifactBuilder::addMesh() {
     if (name && name != program.getMeshAttr())
       return program.emitError()
              << prefix(ErrorCode::SeveralMeshes)
-             << "all entries of one artifact must run on one mesh";
+             << "all entries of an artifact must run on the same mesh";
     name = program.getMeshAttr();
     spmd::MeshOp op = spmd::lookupMesh(program, program.getMeshAttr());
     if (!op)
@@ -113,7 +113,7 @@ FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
              << prefix(ErrorCode::InputMismatch) << "input " << input.getName()
              << " is " << input << " here, but " << it->second.second
              << " in another entry: entries share inputs by name, so give one "
-                "of the two another tp.name";
+                "of the two a different tp.name";
     return it->second.first;
   }
   FailureOr<tprt::DType> dtype =

@@ -33,7 +33,7 @@ namespace tp::codegen {
 
 /// The module as bytecode, without `tp.programs`, `tp.allocated`, `tp.overlap`
 /// and file locations: the same program gives the same bytes wherever it is
-/// read from, and whether or not a report was asked for.
+/// read from, and whether or not a report was requested.
 std::string getProgramBytes(mlir::ModuleOp module);
 
 /// The runtime's enumerator for an element type; none if the runtime does not

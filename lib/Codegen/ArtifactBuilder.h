@@ -80,18 +80,20 @@ private:
   TargetCode *code;
   KernelTable kernelTable;
   mlir::OwningOpRef<mlir::ModuleOp> combinations,
-      randoms;                            ///< Kernels that no step calls.
-  llvm::SmallVector<uint32_t> kernelRows; ///< By number in the KernelTable.
+      randoms; ///< Kernels that no step calls.
+  /// Indexed by the kernel's number in `kernelTable`.
+  llvm::SmallVector<uint32_t> kernelRows;
   llvm::StringMap<std::pair<uint32_t, step::InputAttr>> inputs;
   llvm::DenseMap<mlir::Attribute, uint32_t> communicators, coordinates;
   llvm::DenseMap<std::pair<mlir::Attribute, int64_t>, uint32_t> places;
   llvm::DenseMap<mlir::Attribute, uint64_t> constants;
-  /// By the members and the number of rows.
+  /// Keyed by the members of a bundle and the number of rows.
   std::map<std::pair<std::vector<int64_t>, int64_t>, uint32_t> bundles;
 
-  llvm::DenseMap<mlir::Value, tprt::BufferRow> roots; ///< Of the current entry.
-  llvm::DenseMap<mlir::Value, uint32_t> collectives;  ///< By token.
-  llvm::DenseMap<mlir::Operation *, uint32_t> counters; ///< By loop.
+  /// The root buffers of the current entry.
+  llvm::DenseMap<mlir::Value, tprt::BufferRow> roots;
+  llvm::DenseMap<mlir::Value, uint32_t> collectives;    ///< Keyed by token.
+  llvm::DenseMap<mlir::Operation *, uint32_t> counters; ///< Keyed by loop.
   uint32_t numCounters = 0;
   std::vector<tprt::StepRow> steps;
   uint32_t numOutputs = 0;

@@ -127,7 +127,8 @@ static std::string getStepName(Operation *op) {
     name = named.getName().str();
     return WalkResult::interrupt();
   });
-  // Name alternatives by their kind as well, to tell which one is executed.
+  // Add the kind to the names of alternatives, which shows which of them is
+  // executed.
   StringRef kind = op->getName().stripDialect();
   if (isa<step::ChooseOp>(op->getParentOp()) && name != kind)
     name += (" (" + kind + ")").str();

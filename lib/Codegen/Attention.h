@@ -12,10 +12,10 @@
 /// 16-bit floats are multiplied by tensor cores: a warp has 16 or 32 rows, a
 /// block up to four warps. On Hopper, if there are many rows, four warps form a
 /// *warpgroup* with 64 rows, and a block has two warpgroups. f32 is multiplied
-/// by ordinary instructions, for its precision. When tokens are generated there
-/// are few rows, and so too few blocks to read the keys at full memory
-/// bandwidth. Therefore the keys are divided among several blocks, the *parts*
-/// (Flash-Decoding, Dao et al. 2023):
+/// by ordinary instructions, for its precision. While tokens are generated,
+/// there are so few rows that there are too few blocks to read the keys at full
+/// memory bandwidth. Therefore the keys are divided among several blocks, the
+/// *parts* (Flash-Decoding, Dao et al. 2023):
 ///
 ///     getAttentionTiles({1024 rows of bf16, 64 features})  4 warps of 32 rows
 ///     getAttentionTiles({8 rows of bf16, 128 features})    1 warp of 16 rows
@@ -41,8 +41,8 @@ struct AttentionSize {
   int64_t heads;         ///< Key-value heads of all batch entries.
   int64_t rows;          ///< Queries per key-value head: positions * groups.
   int64_t keys;          ///< Capacity of the cache.
-  int64_t features;      ///< Of a query and a key.
-  int64_t valueFeatures; ///< Of a value.
+  int64_t features;      ///< Features of a query and of a key.
+  int64_t valueFeatures; ///< Features of a value.
   bool isHalf;           ///< The element type is a 16-bit float.
 };
 
@@ -60,13 +60,13 @@ AttentionTiles getAttentionTiles(const AttentionSize &size);
 inline constexpr char kWarpgroupChip[] = "sm_90a";
 /// Returns true if the kernel for warpgroups on that chip can be used: it takes
 /// 16-bit floats, 64 or 128 features, and more rows than one warpgroup has. It
-/// takes no mask, since addressing one would need more registers than there
-/// are.
+/// takes no mask, since addressing one would need more registers than are
+/// available.
 bool fitsWarpgroups(const AttentionSize &size, bool isMasked);
 AttentionTiles getWarpgroupTiles();
 
-/// The number of blocks of the kernels for warps that a multiprocessor of a
-/// large GPU runs at a time, limited by its registers and shared memory.
+/// The number of blocks that a multiprocessor of a large GPU runs at a time
+/// when a kernel for warps is launched. Registers and shared memory limit it.
 int64_t getBlocksAtOnce(const AttentionSize &size, const AttentionTiles &tiles);
 
 /// Multiprocessors of a large GPU (H100).
@@ -79,8 +79,8 @@ int64_t getAttentionParts(const AttentionSize &size,
                           int64_t multiprocessors = kMultiprocessors);
 
 /// Numbers of parts that are worth timing. The first is the number for a large
-/// GPU. The others are half of it, for which combining the results takes half
-/// as many reads, and the numbers for smaller and larger GPUs.
+/// GPU. The others are half of that number, with which combining the results
+/// takes half as many reads, and the numbers for smaller and larger GPUs.
 llvm::SmallVector<int64_t> getAttentionPartChoices(const AttentionSize &size);
 
 } // namespace tp::codegen

@@ -2,7 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The common part of the kernels of attention and of its gradients: which
-// queries and keys a block works on, and which of these attend to each other.
+// queries and keys a block works on, and which of these queries attend to which
+// keys.
 //
 // The queries of the heads that share a key-value head are the *rows* of one
 // problem: row r is position r / groups of head r % groups.

@@ -125,7 +125,7 @@ std::pair<Value, Value> AttentionEmitter::getWholeTiles() {
     keys = min(keys, add(firstPosition, 1));
   Value first = firstTile;
   if (window) {
-    // The last key that the last row's window hides, if any, is in the tile
+    // If the window of the last row hides keys, the last of them is in the tile
     // before the first whole one.
     Value before = sub(lastPosition, number(*window));
     Value tile = add(div(max(before, number(0)), shape.tiles.keys), 1);

@@ -17,7 +17,7 @@
 
 namespace tp::codegen {
 
-/// The sizes of an attention, and how it is divided.
+/// The sizes of an attention op, and how its work is divided.
 struct AttentionShape {
   AttentionShape(step::AttentionOp op, const AttentionTiles &tiles);
 
@@ -39,8 +39,8 @@ struct AttentionShape {
 struct TileBuffer {
   mlir::Value global; ///< The address of the head's first row.
   int64_t rowStride;  ///< Bytes, in global memory.
-  int64_t pieces;     ///< Per row, in global memory.
-  int64_t padded;     ///< Per row in shared memory, with zeros.
+  int64_t pieces;     ///< Pieces per row, in global memory.
+  int64_t padded;     ///< Pieces per row, with zeros.
   int64_t keys;
   int64_t begin; ///< Offset in shared memory.
 
@@ -59,8 +59,8 @@ protected:
   /// The values that a thread keeps from tile to tile.
   virtual llvm::SmallVector<mlir::Value> getState() = 0;
   virtual void setState(mlir::ValueRange values) = 0;
-  /// Computes the scores with the keys of a tile, which has been copied, and
-  /// replaces them by weights. Rescales the state to the new maximum.
+  /// Computes the scores of a tile whose keys have been copied, and replaces
+  /// them by weights. Rescales the state to the new maximum.
   virtual void weigh(mlir::Value tile) = 0;
   /// Adds the values of the tile, multiplied by these weights.
   virtual void accumulate(mlir::Value tile) = 0;
@@ -81,14 +81,14 @@ protected:
 
   /// The offset of a tile in shared memory, in bytes.
   mlir::Value getTilePlace(const TileBuffer &buffer, mlir::Value tile);
-  /// Returns the result of `hideAll`, which replaces the scores of hidden keys,
-  /// if the tile may have hidden keys, and `scores` otherwise. Most tiles have
-  /// no hidden keys.
+  /// If the tile may have hidden keys, returns the result of `hideAll`, which
+  /// replaces their scores; otherwise returns `scores`. Most tiles have no
+  /// hidden keys.
   llvm::SmallVector<mlir::Value>
   hideWhereNeeded(mlir::Value tile, mlir::ValueRange scores,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> hideAll);
-  /// The tiles in which no key is hidden (apart from masks): the first one, and
-  /// the one after the last.
+  /// The range of tiles in which no key is hidden, not counting masks: its
+  /// first tile, and the tile after its last one.
   std::pair<mlir::Value, mlir::Value> getWholeTiles();
   /// For a row whose maximum changes: the value to subtract from scaled scores,
   /// and the factor by which the sums so far shrink.
@@ -112,7 +112,7 @@ protected:
   /// Arguments; null for operands that are absent.
   mlir::Value output, statistics, logsumexp;
   mlir::Value part, firstRow;
-  mlir::Value firstPosition, lastPosition; ///< Of the block's rows.
+  mlir::Value firstPosition, lastPosition; ///< Positions of the block's rows.
   mlir::Value end;                         ///< One past the last visible key.
   mlir::Value firstTile, endTile;
   TileBuffer keyTiles, valueTiles;
@@ -122,13 +122,13 @@ private:
   mlir::Value getLogSumExp(mlir::Value maximum, mlir::Value sum);
   void findPlace();
   void findTiles();
-  /// True if a key of a tile may be hidden from a row of the block, apart from
-  /// masks.
+  /// True if a key of the tile may be hidden from a row of the block, not
+  /// counting masks.
   mlir::Value mayHide(mlir::Value tile);
   TileBuffer getTileBuffer(mlir::Value operand, int64_t multiple,
                            int64_t begin);
-  /// Begins to copy a tile, if there is such a tile, with zeros for keys that
-  /// no row attends to.
+  /// Begins to copy a tile, if it exists. Keys that no row attends to become
+  /// zeros.
   void beginCopy(const TileBuffer &buffer, mlir::Value tile);
   void copyTile(const TileBuffer &buffer, mlir::Value tile);
   /// Waits for all groups of copies except the most recent one, and for all

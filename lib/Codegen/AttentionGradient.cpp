@@ -43,7 +43,7 @@ namespace {
 struct Vectors {
   Value held, tile; ///< The arguments.
   Value result;     ///< Null if this gradient is not computed.
-  int64_t pieces;   ///< Of 16 bytes.
+  int64_t pieces;   ///< Pieces of 16 bytes.
   int64_t begin;    ///< Offset of the two tiles in shared memory.
 
   /// Rows have an odd number of pieces, so that the pieces of eight rows in one
@@ -96,9 +96,9 @@ private:
 
   bool holdsKeys;
   int64_t warps, pieceElements;
-  VectorType piece; ///< In f32.
+  VectorType piece; ///< A piece, as f32.
   Vectors own, partner;
-  SmallVector<const Vectors *, 2> results; ///< With gradients.
+  SmallVector<const Vectors *, 2> results; ///< Those with gradients.
   Value logsumexp, delta;
   Value lane, warp, firstHeld;
   Value firstTile, endTile;
@@ -299,8 +299,8 @@ SmallVector<Value> AttentionGradient::multiply(const Vectors &vectors,
   return loop.getResults();
 }
 
-/// The address of the factor of entry `tileEntry` of the tile, for held entry
-/// `entry` of the warp and the gradient of the first or the second vector.
+/// The address of the slope (`result` 0) or the weight (`result` 1) of the pair
+/// of held entry `entry` of the warp and entry `tileEntry` of the tile.
 Value AttentionGradient::getWeightPlace(unsigned result, int64_t entry,
                                         Value tileEntry) {
   int64_t warpBytes = kWarpEntries * kWarp * 4;

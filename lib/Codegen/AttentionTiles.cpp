@@ -21,8 +21,8 @@ static constexpr int64_t kRegisters = 64 << 10, kSharedBytes = 228 << 10;
 static constexpr size_t kMaxPartChoices = 3;
 /// Shared memory that a block uses implicitly.
 static constexpr int64_t kReservedBytes = 1 << 10;
-/// The fewest keys that are worth a block, and the most parts that can be
-/// combined with few reads.
+/// The minimum number of keys for which a block pays off, and the maximum
+/// number of parts that can be combined with few reads.
 static constexpr int64_t kMinPartKeys = 128, kMaxParts = 32;
 
 AttentionTiles tp::codegen::getAttentionTiles(const AttentionSize &size) {
@@ -94,7 +94,7 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   double shortest = getTime(1);
   for (int64_t parts = 2; parts <= most; ++parts)
     shortest = std::min(shortest, getTime(parts));
-  // Parts that gain next to nothing would only use more memory.
+  // Parts that save almost no time would only use more memory.
   constexpr double worth = 1.05;
   int64_t parts = 1;
   while (getTime(parts) > worth * shortest)

@@ -31,7 +31,8 @@ FailureOr<KernelLaunch> tp::codegen::emitCombineForGpu(OpBuilder &builder,
   if (isNarrow)
     computed = builder.getF32Type();
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, kCombineBlock);
-  // The kernel may write where it reads, as in an in-place all-reduce.
+  // The kernel may write to a buffer that it reads, as in an in-place
+  // all-reduce.
   for (unsigned i = 0; i < op->getNumOperands(); ++i) {
     function.removeArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName());
     function.removeArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName());

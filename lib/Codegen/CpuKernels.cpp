@@ -18,7 +18,7 @@ static constexpr int64_t kWidth = 16;
 /// Chunks that a loop iteration processes: independent operations hide each
 /// other's latency.
 static constexpr int64_t kUnrolled = 4;
-/// The most chunks of a row that is kept in registers.
+/// The maximum number of chunks of a row that is kept in registers.
 static constexpr int64_t kMaxResident = 8;
 
 namespace {

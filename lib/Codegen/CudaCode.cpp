@@ -94,10 +94,11 @@ LogicalResult CudaCode::assembleAll(Location loc, StringRef ptxas,
   return success();
 }
 
-/// Returns true if a chip's PTX is worth storing: that of the lowest chip of a
-/// major version, since the driver compiles it for all later chips. The PTX of
-/// a chip with a suffix runs on no other chip, so it is stored only if there is
-/// no cubin, or no other PTX that could serve this chip.
+/// Returns true if a chip's PTX is worth storing. That is the case for the
+/// lowest chip of each major version, since the driver compiles its PTX for all
+/// later chips. The PTX of a chip with a suffix runs on no other chip, so it is
+/// stored only if there is no cubin, or no other PTX that could serve this
+/// chip.
 static bool isPtxKept(const GpuChip &chip, ArrayRef<GpuChip> chips,
                       bool hasCubin) {
   if (chip.hasSuffix)
@@ -126,7 +127,7 @@ LogicalResult CudaCode::write(Location loc, tprt::ArtifactWriter &writer) {
     for (const KernelLaunch &launch : launches)
       writer.add(tprt::LaunchRow{launch.blocks, uint32_t(launch.threads),
                                  uint32_t(launch.sharedBytes)});
-    // The driver reads both in place, so align them.
+    // The driver reads cubins and PTX in place, so they have to be aligned.
     code.resize(llvm::alignTo(code.size(), tprt::kSectionAlignment));
     tprt::GpuImageRow image = {};
     image.kind = kind;

@@ -11,7 +11,7 @@
 
 namespace tp::codegen {
 
-inline constexpr int64_t kWarp = 32; ///< Threads.
+inline constexpr int64_t kWarp = 32; ///< Threads of a warp.
 /// Bytes of the widest memory access, and the alignment of buffers.
 inline constexpr int64_t kAccessBytes = 16;
 inline constexpr int64_t kMaxThreads = 1024;                  ///< Per block.

@@ -22,29 +22,28 @@ static constexpr int64_t kBlock = 128;
 static constexpr int64_t kMaxWarpColumns = 1024;
 /// The most elements of a row that a thread keeps in registers.
 static constexpr int64_t kElements = 16;
-/// Threads of a block that loops over a longer row. With more, a thread has too
-/// few registers for the loads of several iterations, which are in flight at
-/// once.
+/// Threads of a block that loops over a longer row. With more threads, each has
+/// too few registers to keep the loads of several iterations in flight.
 static constexpr int64_t kLoopThreads = 512;
 
 namespace {
 
 /// How the work of a row program is divided among threads.
 struct Mapping {
-  /// A thread processes a chunk, or a warp or a block processes a row.
+  /// Either a thread processes a chunk, or a warp or a block processes a row.
   enum class Unit { Chunk, Warp, Block };
   Unit unit;
   int64_t width;   ///< Columns per chunk; divides the row.
   int64_t threads; ///< Threads that share an item.
-  int64_t chunks;  ///< Per thread, in registers; 0 to loop.
+  int64_t chunks;  ///< Chunks per thread, in registers; 0 for a loop.
   int64_t items;   ///< Rows or chunks: one per unit.
   KernelLaunch launch;
 };
 
 } // namespace
 
-/// The number of the widest elements that fit into the widest access, or less,
-/// so that it divides the row.
+/// The number of elements of the widest type that fit into the widest access,
+/// or fewer, so that the number divides the row.
 static int64_t getWidth(step::RowsOp rows) {
   int64_t bytes = 2; // more columns would need too many registers
   for (Type type : rows.getOperandTypes()) {
@@ -290,7 +289,8 @@ static void emitBlock(OpBuilder &builder, gpu::GPUFuncOp function,
   Value thread = arith::IndexCastUIOp::create(
       builder, loc, builder.getI64Type(),
       gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
-  // The number of the item, and that of the thread among those that share it.
+  // The number of the item, and the number of the thread among those that share
+  // the item.
   Value item = block, lane = thread;
   int64_t itemsPerBlock = 1;
   if (map.unit != Mapping::Unit::Block) {
@@ -324,8 +324,9 @@ static void emitBlock(OpBuilder &builder, gpu::GPUFuncOp function,
   emitRow(builder, rows, analysis, context, std::move(walk), target);
 }
 
-/// Creates the kernel of `op`, with the insertion point before its return. The
-/// launch size is set so that small numbers can be divided in 32 bits.
+/// Creates the kernel of `op`, with the insertion point before its return.
+/// Tells the compiler the size of the launch, so that small numbers are divided
+/// in 32-bit arithmetic.
 static gpu::GPUFuncOp beginFunction(OpBuilder &builder,
                                     step::KernelOpInterface op, StringRef name,
                                     const KernelLaunch &launch) {

@@ -110,10 +110,10 @@ struct ExpandTrigonometric : OpRewritePattern<OpT> {
 };
 
 /// Cube roots. MLIR's polynomial is off by a few units of the last place, even
-/// if the root is an integer. One step of Newton's method corrects that:
-/// y - (y^3 - x) / (3 y^2). At 0 and at the infinities this is NaN, and the
-/// root is x itself. Denormal numbers have too few bits for either method, and
-/// are scaled first.
+/// if the root is an integer. One step of Newton's method corrects that: y -
+/// (y^3 - x) / (3 y^2). At 0 and at the infinities the step gives NaN, so x
+/// itself, which is the root, is returned. Denormal numbers have too few bits
+/// for either method, and are scaled first.
 struct RefineCbrt : OpRewritePattern<math::CbrtOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -15,7 +15,7 @@ struct MathSupport {
   bool hasExp2 = false;          ///< 2^x of f32, in hardware.
   bool hasBFloat16 = false;      ///< Conversions from and to bf16.
   bool hasQuickDivision = false; ///< NVIDIA's div.full, of f32.
-  bool hasLibrary = false;       ///< The C library, for all others.
+  bool hasLibrary = false;       ///< The C library has all other functions.
 };
 
 /// Expands functions of f32 to polynomials, for both vectors and scalars.

@@ -11,10 +11,10 @@
 /// `step.rows` describes the computation of one element; a target decides in
 /// which order, and by which threads, elements are visited. One emitter serves
 /// both targets, using three concepts. A *chunk* is some columns of a row as
-/// one vector. A *walk* is the chunks that a thread goes through. A row program
-/// consists of phases, since the result of a reduction is only known after it,
-/// and the walk is repeated for each phase. Threads that share a row *combine*
-/// their partial reductions.
+/// one vector. A *walk* is the sequence of chunks that a thread processes. The
+/// result of a reduction is known only at the end of a walk, so a row program
+/// consists of phases, and the walk is repeated for each phase. Threads that
+/// share a row *combine* their partial reductions.
 ///
 /// Softmax of [512, 4096] on a CPU, where one thread processes a row:
 ///
@@ -80,8 +80,8 @@ mlir::FailureOr<mlir::func::FuncOp> emitCpuKernel(mlir::OpBuilder &builder,
 
 /// Emits the kernel of a step for a GPU as the function `name` at the insertion
 /// point, which must be in a `gpu.module`. The ABI is that of
-/// `tprt::LaunchRow`: per operand, a bare pointer into global memory to where
-/// the operand begins, and per scalar an i64. If the module has a target
+/// `tprt::LaunchRow`: for each operand, a bare pointer to its first element in
+/// global memory, and for each scalar an i64. If the module has a target
 /// (`createGpuModule`), the kernel may be specialised for its chip. Emits an
 /// error at the step if it has no kernel.
 mlir::FailureOr<KernelLaunch> emitGpuKernel(mlir::OpBuilder &builder,

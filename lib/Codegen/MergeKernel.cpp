@@ -115,7 +115,7 @@ void MergeEmitter::fillTile(SortNetwork &network, const SortTile &tile,
         arith::SubIOp::create(builder, loc, places.number(room - 1), slot);
     Value inRun = select(isOdd, mirrored, slot);
     Value column = places.add(begin, inRun);
-    // The column must be in the row: not after its end nor, for a run that is
+    // The column may be outside of the row: after its end or, in a run that is
     // not stored, before its beginning.
     Value isInRow =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, column,

@@ -29,7 +29,7 @@ std::string tp::codegen::getProgramBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   copy->getOperation()->removeAttr(kProgramsAttr);
   copy->walk([](Operation *op) {
-    // These depend on whether a report was asked for.
+    // These depend on whether a report was requested.
     op->removeAttr(kAllocatedAttr);
     op->removeAttr(kOverlapAttr);
     op->setLoc(getNameOnly(op->getLoc()));
@@ -39,8 +39,7 @@ std::string tp::codegen::getProgramBytes(ModuleOp module) {
   });
   std::string bytes;
   llvm::raw_string_ostream os(bytes);
-  // Writing can only fail for an old version of the format, and none is
-  // requested.
+  // Writing can only fail if an old version of the format is requested.
   (void)writeBytecodeToFile(*copy, os);
   return bytes;
 }

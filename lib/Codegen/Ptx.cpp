@@ -46,8 +46,9 @@ static std::unique_ptr<llvm::TargetMachine> createMachine(const GpuChip &chip) {
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, why);
   if (!target)
     return nullptr;
-  // Emit PTX of CUDA 12: the libraries used at run time need its driver anyway.
-  // Later chips select a later version themselves.
+  // Emit the PTX version of CUDA 12, since the libraries used at run time need
+  // a driver of CUDA 12 anyway. For later chips, LLVM itself selects a later
+  // version.
   StringRef features = chip.version < 100 ? "+ptx80" : "";
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, chip.name, features, llvm::TargetOptions(), std::nullopt,
@@ -203,7 +204,7 @@ tp::codegen::compilePtx(ArrayRef<Kernel> kernels, ArrayRef<GpuChip> chips) {
   // Chips that need no special form share the lowered kernels.
   llvm::StringMap<LoweredKernels> forms;
   std::vector<PtxModule> result(chips.size());
-  // Translation may modify the module, so threads start after it.
+  // Translation may modify the module, so the threads start only afterwards.
   initializeTarget();
   std::vector<std::unique_ptr<llvm::LLVMContext>> contexts;
   std::vector<std::unique_ptr<llvm::Module>> modules;

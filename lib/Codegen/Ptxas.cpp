@@ -30,7 +30,8 @@ static bool isProgram(StringRef path) {
   return llvm::sys::fs::can_execute(path);
 }
 
-/// Searches the wheels of the Python whose executables are in `folder`.
+/// Searches the wheels of the Python installation whose executables are in
+/// `folder`.
 static std::string findInWheel(StringRef folder) {
   SmallString<128> libraries(folder);
   llvm::sys::path::append(libraries, "..", "lib");

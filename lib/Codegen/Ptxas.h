@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Runs NVIDIA's assembler, a program that may or may not be installed, which
-// compiles PTX to the code of one chip.
+// Runs ptxas, NVIDIA's assembler, which compiles PTX to the code of one chip.
+// It is a program that may not be installed.
 
 #ifndef TPOPT_LIB_CODEGEN_PTXAS_H
 #define TPOPT_LIB_CODEGEN_PTXAS_H

@@ -61,7 +61,7 @@ Value Bits::makeNumber(Value random, Value scale, Type element) {
   Type stored = getStoredType(element);
   bool isFloat8 =
       isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
-  if (isFloat8) { // one magnitude, random sign
+  if (isFloat8) { // the same magnitude, with a random sign
     Value sign = multiply(shiftRight(random, 63), 0x80);
     return narrow(arith::OrIOp::create(builder, loc, sign, number(0x30)),
                   stored);

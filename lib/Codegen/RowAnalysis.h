@@ -16,7 +16,7 @@ class RowAnalysis {
 public:
   explicit RowAnalysis(step::RowsOp rows);
 
-  /// Returns true if a value differs along the row.
+  /// Returns true if a value has one element per column.
   bool isPoint(mlir::Value value) const { return points.contains(value); }
   /// The number of successive reductions that a value depends on.
   unsigned getPhase(mlir::Value value) const { return phases.lookup(value); }

@@ -34,7 +34,7 @@ struct Chunk {
 struct RowWalk {
   llvm::SmallVector<Chunk> resident;
   mlir::Value begin, end, step; ///< i64, of the loop.
-  int64_t width = 1;            ///< Columns of the loop's chunks.
+  int64_t width = 1;            ///< Columns per chunk of the loop.
   llvm::SmallVector<Chunk> rest;
 };
 

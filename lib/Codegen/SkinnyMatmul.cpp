@@ -4,12 +4,12 @@
 // Matrix products with few rows. B is read once, in its own layout, 16 bytes at
 // a time.
 //
-// A team of threads walks the summed dimension. Each thread has all rows of A
-// and a few columns of B. If B is contiguous along the summed dimension, a team
-// is a warp, or a block if there are few columns, and its threads share their
-// columns. If B is contiguous along its columns, a team is a block: groups of
-// four lanes read adjacent pieces of a row of B, and each group has different
-// rows.
+// A team of threads goes through the summed dimension. Each thread has all rows
+// of A and a few columns of B. If B is contiguous along the summed dimension, a
+// team is a warp, or a block if there are few columns, and its threads share
+// their columns. If B is contiguous along its columns, a team is a block:
+// groups of four lanes read adjacent pieces of a row of B, and each group has
+// different rows.
 //
 // At the end the values of a warp's lanes are summed by shuffles, and those of
 // a team's warps through shared memory, in order.
@@ -95,8 +95,8 @@ private:
   int64_t warps;       ///< Warps of a block.
   int64_t unroll;      ///< Pieces that a thread loads ahead.
   Value thread, lane, warp, block;
-  Value column; ///< The first one of the thread.
-  Value first;  ///< The first piece of the thread.
+  Value column; ///< The thread's first column.
+  Value first;  ///< The thread's first piece.
   std::string sharedName;
 };
 

@@ -19,23 +19,23 @@
 /// There, an element and its index form one unsigned number, a *word*, so that
 /// a single comparison decides which element comes first; among equal elements,
 /// the one with the lower index does. A bitonic network (Batcher 1968) compares
-/// and exchanges words: which ones does not depend on the data, and a thread
-/// computes three stages at a time in registers. If k of n elements are kept,
-/// words are sorted in runs of k only; then pairs of runs are repeatedly
-/// reduced to the first k words of both. That takes n log^2 k comparisons
-/// (Shanbhag, Pirk, Madden 2018).
+/// and exchanges pairs of words. The choice of pairs does not depend on the
+/// data. A thread computes three stages at a time in registers. If k of n
+/// elements are kept, words are sorted in runs of k only; then pairs of runs
+/// are repeatedly reduced to the first k words of both. That takes n log^2 k
+/// comparisons (Shanbhag, Pirk, Madden 2018).
 ///
-/// *Parts*, for longer rows of which little is kept, such as a sampler's top_k
-/// of a vocabulary: a row is divided into parts, so that there are enough
-/// blocks to fill a GPU. Each block goes through its part tile by tile and
-/// writes the first k elements; another block then keeps the first k of all
-/// these. So each element of the row is read once, and in between only k
-/// elements per part are written.
+/// *Parts*, for longer rows if little is kept, such as a sampler's top_k of a
+/// vocabulary: a row is divided into parts, so that there are enough blocks to
+/// fill a GPU. Each block goes through its part tile by tile and writes the
+/// first k elements; another block then keeps the first k of all these. So each
+/// element of the row is read once, and in between only k elements per part are
+/// written.
 ///
-/// *Merge*, for longer rows of which much is kept: tiles are sorted, and then
-/// merged four at a time. The rank of an element in the merged run is the sum
-/// of its ranks in the four runs, which its thread finds by bisection. A merge
-/// takes 3 log n probes per element, and t tiles take log4 t merges.
+/// *Merge*, for longer rows if much is kept: tiles are sorted, and then merged
+/// four at a time. The rank of an element in the merged run is the sum of its
+/// ranks in the four runs, which its thread finds by bisection. A merge takes 3
+/// log n probes per element, and t tiles take log4 t merges.
 ///
 /// Sizes are numbers of elements, and widths are bits.
 
@@ -50,13 +50,13 @@ namespace tp::codegen {
 inline constexpr int64_t kSortGroup = 8;
 
 struct SortTile {
-  int64_t width; ///< Of a word: 32, 64 or 128.
+  int64_t width; ///< Bits of a word: 32, 64 or 128.
   int64_t words; ///< A power of two; at least 64.
 
   int64_t getGroups() const { return words / kSortGroup; }
-  /// The bits of a slot just above those that locate its word within 128 bytes,
-  /// which span all banks once. There are three, enough to number the words of
-  /// a group.
+  /// A mask of three bits of a slot, enough to number the words of a group.
+  /// They are just above the bits that locate a word within 128 bytes, which
+  /// span all banks once.
   int64_t getPermutedBits() const { return (kSortGroup - 1) * 128 * 8 / width; }
   /// Threads of the tile's block: one per group, rounded up to whole warps.
   int64_t getThreads() const;

@@ -3,7 +3,7 @@
 
 // Sorts rows, or parts of rows, on a GPU: by counting or in tiles (`Sort.h`).
 // When counting, each thread ranks one element. At each step all threads of a
-// warp compare their elements with the same other element, so that its load is
+// warp compare their own elements with one common element, so that its load is
 // a single broadcast access.
 
 #include "IndexedKernels.h"
@@ -62,8 +62,8 @@ private:
   SortKeys keys;
   int64_t rows, columns, part, kept, parts;
   gpu::GPUFuncOp function;
-  Value row, first, size; ///< Of the part; `first` is its start.
-  Value firstKept;        ///< Its start in the results.
+  Value row, first, size; ///< The row, the start and the size of the part.
+  Value firstKept;        ///< The part's start in the results.
 };
 
 } // namespace

@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-static constexpr int64_t kStages = 3; ///< Per round: log2 of a group.
+static constexpr int64_t kStages = 3; ///< Stages per round: log2 of a group.
 
 SortNetwork::SortNetwork(OpBuilder &builder, gpu::GPUFuncOp function,
                          const SortTile &tile, int64_t run)

@@ -4,17 +4,17 @@
 // A bitonic network on words in shared memory (`Sort.h`).
 //
 // Slots are divided into *runs*. Even runs are in ascending and odd ones in
-// descending order, so that two adjacent runs are bitonic. To merge two, each
-// word is compared with the word at half their joint length away, then a
-// quarter, and so on. A thread has groups of eight words, whose slots differ in
-// three bits, and executes three such stages (or fewer, if their number is not
-// a multiple of three) in one pass through shared memory. Such a pass, with the
-// barrier after it, is a *round*. To reduce two runs to one, words at the same
-// position of both are compared, and the lesser is kept: these are the first
-// words of both runs, and they are bitonic again.
+// descending order, so that two adjacent runs are bitonic. To merge two runs,
+// each word is compared with the word half their joint length away, then with
+// the word a quarter away, and so on. A thread has groups of eight words, whose
+// slots differ in three bits, and executes three such stages (or fewer, if
+// their number is not a multiple of three) in one pass through shared memory.
+// Such a pass, with the barrier after it, is a *round*. To reduce two runs to
+// one, words at the same position of both are compared, and the lesser is kept:
+// these are the first words of both runs, and they are bitonic again.
 //
-// As fewer words are left, fewer threads have a group, but all threads wait at
-// each barrier.
+// As the number of words falls, so does the number of threads that have a
+// group, but all threads wait at each barrier.
 
 #ifndef TPOPT_LIB_CODEGEN_SORTNETWORK_H
 #define TPOPT_LIB_CODEGEN_SORTNETWORK_H
@@ -38,8 +38,8 @@ public:
   mlir::Value getLast();   ///< A word that sorts after all others.
   /// The thread's words in slots from 8 * thread on, in their present order.
   llvm::SmallVector<mlir::Value> loadGroup();
-  /// Stores a group, if the tile has its slots and `condition`, which may be
-  /// null, is true.
+  /// Stores a group if the slots of the group are in the tile and `condition`,
+  /// which may be null, is true.
   void storeGroup(mlir::ValueRange words, mlir::Value condition);
   /// Sorts a group into the order that a run of eight must have.
   llvm::SmallVector<mlir::Value> sortGroup(mlir::ValueRange words);
@@ -73,10 +73,10 @@ private:
   /// The first slot of a group whose slots are `stride` apart.
   mlir::Value getFirst(mlir::Value group, int64_t stride);
   /// Puts two words in ascending order, or in descending order if `isDown` is
-  /// true; the other way round if `flips`, which may be null, is true.
+  /// true. If `flips`, which may be null, is true, the order is reversed.
   void exchange(mlir::Value &a, mlir::Value &b, bool isDown, mlir::Value flips);
-  /// Merges bitonic runs of 2^phase in `slots` slots. If `halves` is true, each
-  /// run first has to be reduced from two such runs.
+  /// Merges bitonic runs of 2^phase in `slots` slots. If `halves` is true,
+  /// first reduces every two such runs to one.
   void merge(int64_t phase, int64_t slots, bool halves);
 
   mlir::OpBuilder &builder;

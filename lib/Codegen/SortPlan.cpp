@@ -16,7 +16,8 @@ using namespace tp::codegen;
 static constexpr int64_t kTileBytes = 32 << 10;
 /// A row that is longer than the largest tile is processed tile by tile only if
 /// the tile has room for this many runs of kept elements. Then most elements of
-/// a tile are new ones, and parts leave only a fraction of the row.
+/// a tile are new, and only a fraction of the row is left after the parts are
+/// processed.
 static constexpr int64_t kMinRuns = 8;
 /// The number of blocks that keeps a large GPU busy: two for each of 132
 /// multiprocessors.
@@ -85,7 +86,7 @@ SortPlan tp::codegen::getSortPlan(int64_t rows, int64_t columns, int64_t kept,
   if (columns <= tile.words)
     return {columns, kept, 1};
   if (!isLittle(kept, tile.width)) {
-    // Indices in a tile are short, so its words can be short as well.
+    // An index within a tile needs few bits, so narrower words suffice.
     int64_t part = getSortTile(getMaxWords(32), width).words;
     return {part, part, kWays};
   }

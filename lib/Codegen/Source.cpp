@@ -23,7 +23,7 @@ static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
                            << source.getTensor().getValue()
                            << "' cannot be stored: a weight must be a slice "
                               "along the dimensions of a view of the stored "
-                              "tensor; cut it where the view cuts";
+                              "tensor; cut it only along such dimensions";
   };
   auto toSpan = [](ArrayRef<int64_t> list) {
     return absl::MakeConstSpan(list.data(), list.size());
@@ -34,7 +34,7 @@ static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
     return fail();
   struct Dim {
     int64_t whole, start, size;
-    int64_t to; ///< In the source's view; -1 for a dimension of 1.
+    int64_t to; ///< The dimension of the source's view; -1 for size 1.
   };
   SmallVector<Dim> dims;
   for (auto [index, stored] : llvm::enumerate(source.getStored())) {
@@ -94,7 +94,7 @@ LogicalResult tp::codegen::addSources(tprt::ArtifactWriter &writer,
   auto error = [&] {
     InFlightDiagnostic diagnostic = op->emitError();
     diagnostic << prefix(ErrorCode::BadAttribute) << "input " << input.getName()
-               << ": its source: ";
+               << ": in its source: ";
     return diagnostic;
   };
   if (failed(verifySource(

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Writes into the artifact where a weight is stored.
+// Records in the artifact where a weight is stored.
 
 #ifndef TPOPT_LIB_CODEGEN_SOURCE_H
 #define TPOPT_LIB_CODEGEN_SOURCE_H
@@ -13,14 +13,14 @@
 
 namespace tp::codegen {
 
-/// Sets in `row` where `input` is stored, if it is stored in a file. Emits an
-/// error at `op` if the artifact format cannot express it.
+/// Records in `row` where `input` is stored, if it is stored in a file. Emits
+/// an error at `op` if the artifact format cannot express it.
 mlir::LogicalResult addSources(tprt::ArtifactWriter &writer,
                                mlir::Operation *op, step::InputAttr input,
                                tprt::InputRow &row);
 
-/// If `output` is a part of a tensor, sets in `row` which part it is. The
-/// program must have been verified. Emits errors like addSources.
+/// If `output` is a part of a tensor, records in `row` which part it is. The
+/// program must have been verified. Emits errors in the same way as addSources.
 mlir::LogicalResult addPart(tprt::ArtifactWriter &writer, mlir::Operation *op,
                             step::OutputAttr output, tprt::OutputRow &row);
 

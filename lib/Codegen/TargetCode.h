@@ -52,8 +52,8 @@ public:
   /// in the order in which they are added. Emits an error if the step has no
   /// kernel.
   virtual mlir::LogicalResult addKernel(const Kernel &kernel) = 0;
-  /// Compiles the kernels, of which there must be at least one, and adds their
-  /// sections. Emits errors at `loc` or at a kernel's step.
+  /// Compiles the kernels and adds their sections. There must be at least one
+  /// kernel. Emits errors at `loc` or at a kernel's step.
   virtual mlir::LogicalResult write(mlir::Location loc,
                                     tprt::ArtifactWriter &writer) = 0;
 };

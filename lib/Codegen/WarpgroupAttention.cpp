@@ -3,11 +3,11 @@
 
 // Attention in 16-bit floats by warpgroups, on Hopper's tensor cores.
 //
-// The algorithm is FlashAttention-3 (Shah et al. 2024), with copies by all
-// threads. A warpgroup has 64 rows, and the tensor core reads queries, keys and
-// values from shared memory, where they are stored in the panels of Wgmma.h.
-// The tensor core can multiply the weights of a tile by its values while the
-// warps turn the next tile's scores into weights:
+// The algorithm is FlashAttention-3 (Shah et al. 2024), except that all threads
+// take part in the copies. A warpgroup has 64 rows, and the tensor core reads
+// queries, keys and values from shared memory, where they are stored in the
+// panels of Wgmma.h. The tensor core can multiply the weights of a tile by its
+// values while the warps turn the next tile's scores into weights:
 //
 //     scores of tile 0, weights of tile 0
 //     for tile 1 ..:
@@ -55,7 +55,7 @@ private:
   void accumulate(Value tile) override;
 
   void setPanels();
-  /// Emits the loop over the tiles, of which there must be at least one.
+  /// Emits the loop over the tiles. There must be at least one tile.
   void emitTiles();
   /// Begins to copy the operands of the products after the next tile's barrier:
   /// this tile's values and the next tile's keys.
@@ -124,7 +124,8 @@ Value WarpgroupAttention::getPlace(const Panels &panels, Value tile) {
 void WarpgroupAttention::copyRows(
     const Panels &panels, Value place,
     llvm::function_ref<Piece(Value row, int64_t rows)> getPiece) {
-  // A thread stays in its column of the panels, and in its row of the atoms.
+  // All pieces that a thread copies are in one column of the panels, and in the
+  // same row of their atoms.
   int64_t rowsAtOnce = shape.tiles.warps * kWarp / panels.pieces;
   constexpr int64_t kPanelPieces = kPanelRowBytes / kAccessBytes;
   Value row = div(thread, panels.pieces), column = rem(thread, panels.pieces);
@@ -233,8 +234,9 @@ void WarpgroupAttention::awaitScores(int64_t pending) {
   rows.scores = toSums(wgmma.wait(pending, flatten(rows.scores)));
 }
 
-/// The scores have become weights by then. They also pass through the wait,
-/// since packing them overwrites the registers that the product reads.
+/// When this is called, the scores have become weights. They pass through the
+/// wait as well, so that they are packed only after it: packing overwrites
+/// registers that the product reads.
 void WarpgroupAttention::awaitOutput() {
   RowTile &rows = rowTiles.front();
   SmallVector<Value> values = flatten(rows.output);

@@ -31,7 +31,7 @@
 
 namespace tp::codegen {
 
-inline constexpr int64_t kWarpgroup = 4; ///< Warps.
+inline constexpr int64_t kWarpgroup = 4; ///< Warps of a warpgroup.
 inline constexpr int64_t kPanelElements = 64, kPanelRowBytes = 128;
 inline constexpr int64_t kAtomRows = 8, kAtomBytes = kAtomRows * kPanelRowBytes;
 

@@ -53,7 +53,7 @@
 
 namespace tp::cost {
 
-/// One device.
+/// The capabilities of one device.
 struct Machine {
   std::string name;
   double flops = 0;           ///< Operations per second of a 16-bit product.
@@ -63,7 +63,7 @@ struct Machine {
   /// Like `flops`, for other widths; 0 if unknown.
   double flops8 = 0, flops32 = 0, flops64 = 0;
   int64_t hostDevices = 0; ///< Devices per host; 0 if there is one host.
-  Link hostLink = {0, 0};  ///< Between hosts.
+  Link hostLink = {0, 0};  ///< The link between hosts.
 
   /// Operations per second on elements of `bits`.
   double getFlops(unsigned bits) const;
@@ -83,12 +83,12 @@ llvm::Expected<Machine> parseMachine(llvm::StringRef text,
 /// Reads a machine file of at most 1 MiB.
 llvm::Expected<Machine> readMachineFile(llvm::StringRef path);
 
-/// `mesh`, with the machine's links on its axes if the mesh has no links and
-/// there is a machine.
+/// Returns `mesh`. If it has no links and there is a machine, its axes get the
+/// machine's links.
 Mesh withMachineLinks(Mesh mesh, const std::optional<Machine> &machine);
 
 /// The link for a collective along `axes`: the largest alpha and the largest
-/// beta of any axis.
+/// beta among these axes.
 Link getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
 /// The time in seconds of a launch along `axes` in which a device sends
@@ -99,7 +99,7 @@ double getCollectiveTime(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
 /// Work of one op on one device.
 struct Work {
   double flops = 0;
-  double bytes = 0; ///< Read plus written.
+  double bytes = 0; ///< Bytes read plus bytes written.
   bool contraction = false;
   unsigned bits = 16; ///< Width of the elements that `flops` counts.
 };

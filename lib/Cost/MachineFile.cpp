@@ -42,7 +42,7 @@ public:
   llvm::Expected<Machine> read() {
     const llvm::json::Object *root = json.getRoot().getAsObject();
     if (!root)
-      return fail({}, "expects one JSON object in the file");
+      return fail({}, "expects a single JSON object in the file");
 
     Machine machine;
     machine.name = path.str();
@@ -125,7 +125,7 @@ private:
                       "\"" + key.name + "\" must be a positive number");
       *key.target = *number;
     }
-    // Sorted, so that the message does not depend on a hash.
+    // Sorted, so that the message does not depend on the order in a hash table.
     llvm::SmallVector<llvm::StringRef> names;
     for (const auto &entry : object)
       names.push_back(entry.first);

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The memory that values take on a device, and when they take it.
+/// \file How much memory values take on a device, and during which part of a
+/// program.
 ///
 /// A program is a sequence of points: one for each op, and another one for the
 /// end of an op with regions. A value is held from the point that makes it to

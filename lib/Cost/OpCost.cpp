@@ -60,7 +60,8 @@ static double getFlops(CostOpInterface op, const ShardingRule &rule,
       continue;
     }
     sizes.push_back(factor.size);
-    // If devices without any data are the majority, they do not count.
+    // Devices without data are not counted if they are at least half of all
+    // devices.
     share /=
         std::max<int64_t>(1, devices < 2 * factor.size ? devices : factor.size);
   }

@@ -27,7 +27,8 @@ namespace tp::cost {
 /// nothing.
 using OpLayouts = llvm::ArrayRef<const TensorSharding *>;
 
-/// The block of an unevenly sharded dimension whose work is counted.
+/// Which block of an unevenly sharded dimension determines the work that is
+/// counted.
 enum class UnevenBlocks {
   /// The largest block, with its padding: the device with the most work
   /// determines the time of all.
@@ -42,11 +43,12 @@ enum class UnevenBlocks {
 Work getWork(mlir::Operation *op, const ShardingRule &rule, OpLayouts layouts,
              UnevenBlocks blocks = UnevenBlocks::Largest);
 
-/// The cost, which is minimised, and the criterion for plans of equal cost.
+/// The cost, which is minimised, and a preference that decides between plans of
+/// equal cost.
 struct Price {
   double cost = 0;       ///< Seconds if there are links, else bytes.
-  double preference = 0; ///< In the same unit, but small.
-  double launches = 0;   ///< Of collectives, if none are combined.
+  double preference = 0; ///< Breaks ties: in the same unit, but small.
+  double launches = 0;   ///< Launches of collectives, before any are combined.
 
   double getTotal() const { return cost + preference; }
   Price &operator+=(const Price &other) {
@@ -89,7 +91,7 @@ public:
   /// proportional to the tensor: a constant would be lost among large tensors
   /// and outweigh small ones.
   double getLaunchPreference(double tensorBytes) const;
-  /// The lowest launch latency of any axis; 0 without links.
+  /// The lowest launch latency among all axes; 0 without links.
   double getLeastStart() const;
   /// The cost of sending `bytes` per device in one launch along `axes`.
   double getTransferCost(llvm::ArrayRef<AxisRef> axes, double bytes) const;

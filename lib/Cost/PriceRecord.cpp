@@ -105,8 +105,8 @@ private:
     plan.count += isa<ReshardOp>(op);
     if (expected != trips)
       items[PriceKind::Loops].price += scale(trips - expected, planned);
-    // The report counts data that the op itself sends, and weighs its compute,
-    // differently.
+    // The report counts the data that the op itself sends in a different way,
+    // and gives its compute a different weight.
     PriceSum rest = scale(trips, getDifference(getReported(op), planned));
     if (rest.launches != 0 || rest.sent != 0) {
       items[PriceKind::Exchanges].price += {rest.sent, 0, rest.launches, 0};

@@ -51,8 +51,8 @@ struct PlanFacts {
 void recordPlan(mlir::FunctionOpInterface function, const PlanFacts &facts,
                 ShardingTable &table, const std::optional<Machine> &machine);
 /// Returns `prices` of `function` with an added item for the change since the
-/// last one. No item is added if nothing has changed, or if the prices are in
-/// another unit. `count` is as in TPRecords.td.
+/// last one. No item is added if nothing has changed, or if the unit of the
+/// prices differs. `count` is as in TPRecords.td.
 PricesAttr addChange(PricesAttr prices, mlir::FunctionOpInterface function,
                      PriceKind kind, int64_t count, ShardingTable &table,
                      const std::optional<Machine> &machine);

@@ -264,10 +264,10 @@ bool tp::cost::isOverwritten(OpOperand &use) {
   return isa<DynamicUpdateSliceOp>(use.getOwner());
 }
 
-/// Returns true if `value`, which a function returns in place of `argument`,
-/// can be written there element by element, as all other reads of `argument`
-/// come earlier. The planner cannot know this, since a reshard may be inserted
-/// in between.
+/// Returns true if `value`, a result of the function that overwrites
+/// `argument`, can be written there element by element, because all other reads
+/// of `argument` come earlier. The planner cannot know this, since a reshard
+/// may be inserted in between.
 static bool isWrittenInPlace(Value value, BlockArgument argument) {
   Operation *op = value.getDefiningOp();
   Block *block = argument.getOwner();
@@ -404,7 +404,7 @@ private:
   Operation *root;
   FunctionOpInterface function; ///< The root, if it is a function.
   ShardingTable &table;
-  std::vector<Operation *> ops; ///< By point.
+  std::vector<Operation *> ops; ///< Indexed by point.
   llvm::DenseMap<Operation *, unsigned> begins, ends;
   llvm::DenseSet<Value> inPlace;
   std::vector<Lifetime> lifetimes;

@@ -52,10 +52,10 @@ struct LocalTensor {
 std::optional<LocalTensor> getLocalTensor(mlir::Value value,
                                           ShardingTable &table);
 
-/// A type of the rank of `type`, the global type of `value`, whose blocks take
-/// as much memory as those of `value`. It is `type` except for windows, which
-/// are a view of their input. For tensor<4x16x3xf32>, overlapping windows of
-/// three elements at stride 1, it is tensor<4x18x1xf32>.
+/// A type with the rank of `type`, which is the global type of `value`. Its
+/// blocks take as much memory as those of `value`. It is `type` except for
+/// windows, which are a view of their input. For tensor<4x16x3xf32>,
+/// overlapping windows of three elements at stride 1, it is tensor<4x18x1xf32>.
 mlir::RankedTensorType getStoredType(mlir::Value value,
                                      mlir::RankedTensorType type);
 
@@ -84,11 +84,11 @@ public:
   ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
                 mlir::RankedTensorType type);
 
-  /// The price of one reshard. A sum in a loop that does not change the size of
-  /// the value should preferably be postponed until after the loop, since
-  /// waiting takes no memory. Therefore it counts as half a launch more. That
-  /// outweighs the preference against partial values, but not the additional
-  /// launch of a scatter and a gather in place of the sum.
+  /// The price of one reshard. If a sum in a loop does not change the size of
+  /// the value, it should preferably be postponed until after the loop, which
+  /// takes no additional memory. Therefore such a sum counts as half a launch
+  /// more. That outweighs the preference against partial values, but not the
+  /// additional launch of a scatter and a gather in place of the sum.
   Price get(unsigned from, unsigned to, bool isRepeated) const {
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
     double launches = estimate.launches;

@@ -40,9 +40,9 @@ static StringRef getLastPart(StringRef operation) {
   return operation.substr(operation.rfind('.') + 1);
 }
 
-/// Returns the operation that an unknown one probably means: one of the same
-/// name in another dialect, or else one with a similar name. Empty if there is
-/// none.
+/// Returns the operation that the user probably meant by `unknown`: one with
+/// the same name in another dialect, or else one with a similar name. Empty if
+/// there is none.
 static std::string findOperation(StringRef unknown,
                                  const DialectRegistry &dialects) {
   // Use another context: this runs in a diagnostic handler, where no dialects
@@ -83,11 +83,11 @@ static Explanation explainForeign(StringRef operation,
                                   const DialectRegistry &dialects) {
   std::string what =
       operation.empty() ? "the operation" : ("'" + operation + "'").str();
-  Explanation result{
-      ErrorCode::ForeignOperation,
-      what + " is of a dialect that tp-opt does not read",
-      "a program is of tp and spmd, or of StableHLO with its shardings: export "
-      "the model as StableHLO, or write the operation by these"};
+  Explanation result{ErrorCode::ForeignOperation,
+                     what + " belongs to a dialect that tp-opt does not read",
+                     "a program consists of tp and spmd operations, or of "
+                     "StableHLO with its shardings: export the model as "
+                     "StableHLO, or express the operation in these dialects"};
   if (std::string near = findOperation(operation, dialects); !near.empty())
     result.text += "; did you mean '" + near + "'?";
   return result;

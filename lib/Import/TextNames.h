@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Keeps the names of values in a program's text, in their locations.
+/// \file Keeps the names that values have in a program's text, as part of their
+/// locations.
 ///
 /// MLIR does not keep the name `%up` of an argument. Reports, explanations,
 /// plans and traces use this name if the value has no other. Unlike `tp.name`,

@@ -71,8 +71,8 @@ DeviceValues Distributor::toPartial(ArrayRef<TensorValue> parts,
       for (const DimSharding &dim : in.sharding.dims)
         positions.push_back(getPosition(*in.mesh, dim.axes, device));
       bool keeps = kept.insert(positions).second;
-      // Buffers of the same shape may be different blocks: in a dimension of
-      // one element, the second device has only padding.
+      // Buffers of the same shape may hold different blocks: if a dimension of
+      // size 1 is sharded over two devices, the second one holds only padding.
       if (keeps && in.getBlock(device) == out.getBlock(device)) {
         results[device] = part;
         continue;

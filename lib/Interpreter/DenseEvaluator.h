@@ -48,7 +48,7 @@ namespace tp::interp {
 union Element {
   double real;
   int64_t integer;
-  uint64_t residue; ///< For number systems that are not reals.
+  uint64_t residue; ///< Used by number systems other than the reals.
 };
 
 inline Element makeReal(double value) {
@@ -102,7 +102,7 @@ llvm::SmallVector<int64_t> getStrides(llvm::ArrayRef<int64_t> shape);
 /// Prints the index of element number `offset` of a tensor, as "[1, 2]".
 std::string printIndex(int64_t offset, llvm::ArrayRef<int64_t> shape);
 
-/// Copies a box of `sizes` elements. All data movement is made of such copies.
+/// Copies a box of `sizes` elements. All data movement consists of such copies.
 void copyStrided(llvm::ArrayRef<int64_t> sizes, const Element *from,
                  llvm::ArrayRef<int64_t> fromStrides, Element *to,
                  llvm::ArrayRef<int64_t> toStrides);
@@ -159,8 +159,8 @@ public:
   Element makeElement(mlir::Attribute scalar, mlir::Type elementType);
   /// The identity of a reduction: 0, or the least or greatest value.
   Element getIdentity(ReduceKind kind, mlir::Type elementType);
-  /// An arbitrary value that padding may hold, selected by the salt: of either
-  /// sign, huge or tiny, or NaN. It is the result of a maximum as often as of a
+  /// An arbitrary value for padding, selected by `salt`: it has either sign,
+  /// and is huge, tiny or NaN. It is as often the result of a maximum as of a
   /// minimum, and multiplying by zero does not hide it.
   virtual Element getGarbage(uint64_t salt, mlir::Type elementType);
   /// Turns a random number into a float for random data.
@@ -183,8 +183,8 @@ protected:
   virtual Element fromAPFloat(const llvm::APFloat &value) = 0;
   virtual Element fromInteger(int64_t value, bool isUnsigned,
                               mlir::FloatType type) = 0;
-  /// Rounds towards zero. Results outside of the range of `type` are up to the
-  /// number system.
+  /// Rounds towards zero. The number system decides what numbers outside of the
+  /// range of `type` become.
   virtual int64_t toInteger(Element value, mlir::IntegerType type) = 0;
   virtual bool isZero(Element value) = 0;
   /// Convert a float that is rounded to `type` to its bits, and back.
@@ -255,9 +255,9 @@ private:
   bool exact = true;
 };
 
-/// Doubles in which every result has a relative error of up to `unit`. How far
-/// these errors move a program's results shows how many digits are meaningful:
-/// see passes/Verify/Conditioning.h.
+/// Computes with doubles, and gives every result a relative error of up to
+/// `unit`. How far these errors move a program's results shows how many digits
+/// are meaningful: see passes/Verify/Conditioning.h.
 ///
 /// The error is a random function of the value, selected by the key, so that
 /// copies of a value stay equal. Floats that are integers stay exact, since

@@ -39,7 +39,7 @@ LogicalResult LockstepMachine::checkMeeting(Operation *op,
                << " waits forever for device "
                << world.mesh->getDevice(world.isHere(device) ? group.front()
                                                              : device)
-               << ", which took another branch or left the loop";
+               << ", which took a different branch or left the loop";
   return success();
 }
 
@@ -62,7 +62,7 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
     return op->emitError()
            << prefix(ErrorCode::NotEvaluable)
            << "a reshard of local values cannot be interpreted: run "
-              "tp-plan-collectives, which replaces it by collectives";
+              "tp-plan-collectives, which replaces it with collectives";
   if (auto manual = dyn_cast<ManualOp>(op))
     return runManual(manual, frame);
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
@@ -148,10 +148,10 @@ LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
   return results;
 }
 
-/// In a manual region, tensors are whole along the other axes, and a collective
-/// over those axes is an identity. Along the manual axes, `in` and `out` give
-/// the layout of the devices' parts. Along axes that neither of them names,
-/// devices may hold different data.
+/// In a manual region, tensors are whole along the axes that are not manual,
+/// and a collective over those axes is an identity. Along the manual axes, `in`
+/// and `out` give the layout of the devices' parts. Along axes that neither of
+/// them names, devices may hold different data.
 FailureOr<DeviceValues>
 LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
                                      Frame &frame) {
@@ -206,7 +206,7 @@ DeviceValues LockstepMachine::enterManual(const DeviceValues &operand,
     return distributor.scatter(operand.front(), layout, type, Padding::Garbage);
   if (world.isLocal())
     return operand;
-  // Inside another region, each device takes its part of its own tensor.
+  // In a nested region, each device takes its part of its own tensor.
   Layout whole{layout.mesh, TensorSharding::replicate(layout.shape.size()),
                layout.shape};
   return distributor.run(CollectiveKind::AllSlice, /*axes=*/{}, operand, whole,
@@ -224,7 +224,7 @@ FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
     return parts;
   auto type = cast<RankedTensorType>(op->getResult(result).getType());
   DeviceValues outside(world.devices);
-  // Inside another region, each group of devices that differ only along this
+  // In a nested region, each group of devices that differ only along this
   // region's axes has its own tensor.
   SmallVector<SmallVector<int64_t>> groups;
   if (world.kind == World::Manual)
@@ -233,7 +233,7 @@ FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
   else
     groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, parts.size())));
   for (ArrayRef<int64_t> group : groups) {
-    // Devices that took another path need not agree.
+    // Devices that took a different path need not agree.
     ArrayRef<int64_t> makers =
         world.isHere(group.front()) ? group : group.take_front();
     auto whole =

@@ -5,7 +5,7 @@
 ///
 /// A value of a per-device program is one buffer per device, in the order of
 /// device numbers. A Layout says which block of the whole tensor each buffer
-/// is. On `["x"=4]`, 10 rows sharded along x are flat blocks of 3 (see
+/// holds. On `["x"=4]`, 10 rows sharded along x are flat blocks of 3 (see
 /// tpopt/Sharding/Sharding.h), and the last buffer ends in padding:
 ///
 ///     x=0     x=1     x=2     x=3
@@ -76,8 +76,8 @@ public:
 
   /// Returns the whole tensor, of type `whole`, after combining partial values.
   /// If devices that hold the same block do not agree within `tolerance` (see
-  /// DenseEvaluator::isClose), returns a message that says which and where. If
-  /// `devices` is not empty, only these devices are read.
+  /// DenseEvaluator::isClose), returns a message that says which devices
+  /// differ, and where. If `devices` is not empty, only these devices are read.
   std::variant<TensorValue, std::string>
   gather(llvm::ArrayRef<TensorValue> parts, const Layout &layout,
          mlir::RankedTensorType whole, double tolerance,
@@ -92,8 +92,8 @@ public:
   /// Every device gets the combination of the buffers along `axes`.
   DeviceValues allReduce(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
                          llvm::ArrayRef<AxisRef> axes, ReduceKind kind);
-  /// Returns the position, out of `places`, whose buffer position `place`
-  /// receives; none if it receives zeros.
+  /// Returns the position from which position `place`, out of `places`,
+  /// receives a buffer; none if it receives zeros.
   using Sender =
       llvm::function_ref<std::optional<int64_t>(int64_t place, int64_t places)>;
   /// Every device gets the buffer of its sender along `axes`.

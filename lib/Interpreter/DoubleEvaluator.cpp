@@ -72,7 +72,8 @@ Element DoubleEvaluator::fromAPFloat(const llvm::APFloat &value) {
 
 Element DoubleEvaluator::fromInteger(int64_t value, bool isUnsigned,
                                      FloatType type) {
-  // Types narrower than f32 are rounded from f32, as in XLA.
+  // For types narrower than f32, the integer is first converted to f32, as in
+  // XLA.
   if (rounding == Rounding::ToElementType && !type.isF64())
     return makeReal(isUnsigned ? float(uint64_t(value)) : float(value));
   return makeReal(isUnsigned ? double(uint64_t(value)) : double(value));
@@ -199,8 +200,9 @@ std::optional<int> DoubleEvaluator::order(Element a, Element b) {
 
 void DoubleEvaluator::multiplyAdd(const Element *a, const Element *b,
                                   Element *c, int64_t m, int64_t k, int64_t n) {
-  // A block of b stays in the first-level cache while all rows pass over it;
-  // for each element of c the terms are still added in the order of k.
+  // A block of b stays in the first-level cache while all rows of a are
+  // multiplied by it. For each element of c, the terms are still added in the
+  // order of k.
   constexpr int64_t kBlock = 64;
   for (int64_t k0 = 0; k0 < k; k0 += kBlock)
     for (int64_t n0 = 0; n0 < n; n0 += kBlock)

@@ -13,7 +13,7 @@
 /// It shares no code with the generation of gradients
 /// (dialects/TP/ReverseMode.h), so that it can check them: the tangent of a
 /// loss is the inner product of its gradient with the direction. At points
-/// without a derivative it uses the same conventions, and the result of
+/// without a derivative both use the same conventions, and the result of
 /// tp.stop_gradient has no tangent.
 
 #ifndef TPOPT_INTERPRETER_DUALEVALUATOR_H

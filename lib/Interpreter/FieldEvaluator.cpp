@@ -35,9 +35,9 @@ Element ResidueEvaluator<Field>::getGarbage(uint64_t salt,
   if (!isa<FloatType>(elementType))
     return DenseEvaluator::getGarbage(salt, elementType);
   uint64_t random = scramble(salt);
-  // A number at an end of the order is the result of every maximum or minimum.
-  // NaN is the result of both, but is lost in comparisons. Other garbage is
-  // drawn with another key than the data.
+  // A number at the end of the order is the result of every maximum, or of
+  // every minimum. NaN is the result of both, but comparisons lose it. Other
+  // garbage is drawn with a key that differs from that of the data.
   int64_t end = int64_t(Field::kPrime / 2) - int64_t(salt % 997);
   if (random & 1)
     return make(kNaN);

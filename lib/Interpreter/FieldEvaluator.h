@@ -6,10 +6,10 @@
 /// # Purpose
 ///
 /// A program and its partition compute the same real numbers, but in a
-/// different order and on several devices. Doubles cannot tell a sum in another
-/// order from a missing addend that happens to be small. In a prime field there
-/// is no rounding: whatever is equal by the rules of arithmetic is equal bit by
-/// bit, and whatever is not equal differs on random data, except with a
+/// different order and on several devices. With doubles, a sum in a different
+/// order looks like a missing addend that happens to be small. In a prime field
+/// there is no rounding: whatever is equal by the rules of arithmetic is equal
+/// bit by bit, and whatever is not equal differs on random data, except with a
 /// probability of about 10^-17.
 ///
 ///     FieldEvaluator whole(/*key=*/7), local(/*key=*/7);
@@ -19,7 +19,7 @@
 /// # How floats behave
 ///
 /// * Sum, difference, product and quotient are those of the field; a quotient
-///   multiplies by the inverse. A finite constant is its exact value m * 2^e.
+///   multiplies by the inverse. A finite constant has its exact value m * 2^e.
 ///   Nothing is rounded, and converting between float types does nothing.
 /// * Every other function (exp, tanh, rsqrt, pow, ..) is a random function,
 ///   selected by the key: equal arguments give equal results, and no other

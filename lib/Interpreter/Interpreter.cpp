@@ -62,7 +62,7 @@ LogicalResult LockstepMachine::execute(Operation *op, Frame &frame) {
     return failure();
   for (auto [result, value] : llvm::zip_equal(op->getResults(), *results))
     frame.values[result] = std::move(value);
-  // Devices that took another path have no results to observe.
+  // Devices that took a different path have no results to observe.
   if (frame.observed && options.observer && frame.world.present.empty())
     options.observer(op, frame.lookup(op->getResults()));
   return success();
@@ -134,8 +134,8 @@ LockstepMachine::Results LockstepMachine::evaluateDecomposed(Operation *op,
                                                              Frame &frame) {
   std::unique_ptr<Decomposition> &body = decompositions[op];
   if (!body) {
-    // Copy the op onto block arguments, so that the program itself gets no new
-    // uses.
+    // Copy the op, with block arguments as operands, so that the values of the
+    // program get no new uses.
     body = std::make_unique<Decomposition>();
     IRMapping mapping;
     for (Value operand : op->getOperands())

@@ -61,10 +61,11 @@ struct InterpreterOptions {
   /// After this many iterations a loop is assumed to be endless.
   int64_t maxIterations = 1 << 20;
   int64_t maxDevices = 4096;
-  /// The largest number of elements of a tensor, summed over devices, that is
-  /// interpreted.
+  /// The maximum number of elements of a tensor, summed over devices; larger
+  /// tensors are errors.
   int64_t maxElements = int64_t(1) << 28;
-  /// The most that copies of one value may differ between devices.
+  /// How much copies of one value may differ between devices; see
+  /// DenseEvaluator::isClose.
   double tolerance = 0;
   /// Selects the contents of padding that no op has written.
   uint64_t garbage = 0;
@@ -92,7 +93,8 @@ public:
   int64_t getNumDevices() const { return mesh ? mesh->getNumDevices() : 1; }
   /// The mesh of a local program.
   const Mesh *getMesh() const { return mesh.get(); }
-  /// The type of the whole tensor that `type` is or is a part of.
+  /// The type of the whole tensor: the global type if `type` is local, and
+  /// otherwise `type` itself.
   static mlir::RankedTensorType getWholeType(mlir::Type type);
 
 private:

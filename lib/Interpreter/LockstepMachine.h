@@ -27,16 +27,16 @@ mlir::LogicalResult checkSize(mlir::Operation *op, mlir::Type type,
 struct World {
   enum Kind {
     Whole,  ///< One device; tensors are complete.
-    Local,  ///< All devices; types say which part a buffer is.
+    Local,  ///< All devices; types say which part a buffer holds.
     Manual, ///< All devices; types are local on the manual axes only.
   };
   const Mesh *mesh = nullptr;
   int64_t devices = 1;
   Kind kind = Whole;
   AxisList manualAxes = {};
-  /// The devices that execute the current code, if others have taken another
-  /// branch or have left the loop; empty if all devices execute it. Values
-  /// computed for the other devices are dropped.
+  /// The devices that execute the current code, if others have taken a
+  /// different branch or have left the loop; empty if all devices execute it.
+  /// Values computed for the other devices are dropped.
   std::vector<bool> present = {};
 
   bool isLocal() const { return kind == Local; }
@@ -118,7 +118,7 @@ private:
 
 public:
   Distributor distributor;
-  int64_t mostIterations = 0; ///< The most of any loop so far.
+  int64_t mostIterations = 0; ///< The most iterations of any loop so far.
 
 private:
   llvm::DenseMap<mlir::Operation *, std::unique_ptr<Decomposition>>

@@ -87,7 +87,7 @@ struct PrimeField {
 
   static constexpr bool isZero(uint64_t a) { return a == 0; }
   static constexpr bool isEqual(uint64_t a, uint64_t b) { return a == b; }
-  /// In this field, exp is just a random function.
+  /// A random function takes the place of exp, which this field does not have.
   static constexpr uint64_t exp(uint64_t key, uint64_t a) {
     return draw(key, a);
   }

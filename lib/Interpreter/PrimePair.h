@@ -6,8 +6,8 @@
 /// A softmax in parts (online softmax, flash attention, ring attention) scales
 /// its partial result by exp(old maximum - new maximum). That is correct by the
 /// rule above, which no random function obeys. The rule holds for exp(x) = g^x,
-/// where exponents are counted modulo the order q of g. So a number is a pair
-/// of its residues modulo p and modulo q, with q dividing p - 1 (the
+/// where exponents are taken modulo the order q of g. So a number is a pair of
+/// its residues modulo p and modulo q, with q dividing p - 1 (the
 /// representation of Mirage, OSDI 2025).
 ///
 ///     uint64_t x = PrimePair::fromSigned(3), y = PrimePair::fromSigned(-1);

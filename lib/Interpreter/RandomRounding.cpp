@@ -48,7 +48,8 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   double spacing = std::ldexp(1.0, exponent - getPrecision(type) + 1);
   double steps = x / spacing, down = std::floor(steps);
   double rounded = (steps - down > drawFraction(x) ? down + 1 : down) * spacing;
-  // Values that are too large overflow as with rounding to the nearest.
+  // Values that are too large overflow in the same cases as when rounding to
+  // the nearest.
   bool mayOverflow =
       exponent >= int(llvm::APFloat::semanticsMaxExponent(semantics));
   return makeReal(mayOverflow ? roundToType(rounded, type) : rounded);
@@ -79,8 +80,8 @@ TensorValue RandomRoundingEvaluator::finishSum(TensorValue sum,
                                                TensorValue magnitudes,
                                                int64_t terms) {
   auto type = cast<FloatType>(sum->getType().getElementType());
-  // Narrow floats are added up in f32, but devices' parts are added in the type
-  // itself.
+  // A device adds up narrow floats in f32, but the sums of several devices are
+  // added in the narrow type itself.
   double inOrder = type.isF64() ? 0x1p-53 : 0x1p-24;
   double inParts = std::ldexp(1.0, -getPrecision(type)) /
                    std::sqrt(double(std::max<int64_t>(terms, 1)));

@@ -12,15 +12,15 @@
 ///    does not change, so that counts, masks and bit tricks work the same in
 ///    every run;
 ///  - a sum, a product of matrices, or a scatter that adds is first moved by as
-///    much as another order of its terms may change it: half an ulp of f32 (f64
-///    for f64) of the sum of magnitudes. Since devices round their parts of a
-///    sum to the element type, the ulp of a narrow type counts as well, but
-///    less so the more terms there are. Sums that are exact in any order do not
+///    much as a different order of its terms may change it: half an ulp of f32
+///    (f64 for f64) of the sum of magnitudes. Since devices round their parts
+///    of a sum to the element type, the ulp of a narrow type counts as well,
+///    but less if there are many terms. Sums that are exact in any order do not
 ///    change;
 ///  - a conversion usually rounds to the nearest, as in every compiled form of
-///    the program. But its operand differs slightly between the forms, and so
-///    may be rounded the other way. Therefore one conversion in 16 goes up or
-///    down as above.
+///    the program. But its operand differs slightly between these forms, and so
+///    may be rounded in the other direction. Therefore one conversion in 16
+///    goes up or down as above.
 ///
 /// The errors depend only on the seed and the value: devices that compute the
 /// same value round it in the same way.
@@ -49,9 +49,9 @@ protected:
   Element round(Element value, mlir::FloatType type) override;
 
 private:
-  /// Rounds `sum` after moving it by as much as another order may change it.
-  /// `magnitudes` is the sum of the magnitudes of the same terms. Each element
-  /// is a sum of `terms` terms.
+  /// Rounds `sum` after moving it by as much as a different order of its terms
+  /// may change it. `magnitudes` is the sum of the magnitudes of the same
+  /// terms. Each element is a sum of `terms` terms.
   TensorValue finishSum(TensorValue sum, TensorValue magnitudes, int64_t terms);
   /// A random number in [0, 1) for a value.
   double drawFraction(double value) const;

@@ -78,7 +78,7 @@ tp::plan::collectAtoms(Operation *root, ShardingTable &table, bool allAxes) {
     int64_t last = 1;
     for (int64_t cut : cuts[axis]) {
       // If a cut is not a multiple of the previous one, no tensor can be
-      // sharded at both, so it is skipped.
+      // sharded at both, so the cut is skipped.
       if (cut == last || cut % last != 0)
         continue;
       atoms.push_back({axis, last, cut / last});

@@ -28,8 +28,9 @@ static Value getCarrier(Value value) {
   return channel->getOwner();
 }
 
-/// As above, for the value that a use becomes inside or after an op. A manual
-/// region determines the layouts of its operands.
+/// The same for a use: the value that represents what the operand becomes
+/// inside or after the op. A manual region determines the layouts of its
+/// operands.
 static Value getCarrier(OpOperand &use) {
   std::optional<Channel> channel = getChannel(use);
   if (!channel || (channel->op.isBorder() && channel->op == use.getOwner()))
@@ -132,7 +133,8 @@ private:
     return graph.carriers[carrier] = addChoice(options, times);
   }
 
-  /// The number of times that an op, or a copy of a value next to it, runs.
+  /// How often an op runs, which is also how often a copy of a value beside it
+  /// is made.
   double getTimes(Operation *op) const {
     return getExpectedTimes(view.getAnchor(op));
   }

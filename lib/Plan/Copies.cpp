@@ -141,9 +141,9 @@ private:
     }
   }
 
-  /// Returns true if `source` can be freed after `moment`. Storage of the
-  /// caller cannot. The point at which a region's argument begins may be in
-  /// another region of the op.
+  /// Returns true if a copy can be made from `source` after `moment` so that
+  /// `source` is freed then. The caller's storage cannot be freed. The point at
+  /// which a region's argument begins may be in another region of the op.
   bool canBeMadeAfter(unsigned source, unsigned moment) const {
     return source != 0 || (value.storage == PlanValue::Activation &&
                            (llvm::isa<mlir::OpResult>(value.value) ||
@@ -153,13 +153,13 @@ private:
   SearchSpace &space;
   const PlanValue &value;
   const ReshardPrices &prices;
-  llvm::SmallVector<unsigned, 4> needed; ///< By use.
+  llvm::SmallVector<unsigned, 4> needed; ///< Indexed by use.
   unsigned firstUse = 0, lastUse = 0;    ///< The uses to make copies for.
   llvm::SmallVector<unsigned, 4> layouts;
   unsigned required = 0;
   llvm::SmallVector<Copy, 2> copies;
-  /// By copy: the last moment of the ops that use it, including their regions,
-  /// or its first moment if it has no users.
+  /// Indexed by copy: the last moment of the ops that use it, including their
+  /// regions, or its first moment if it has no users.
   llvm::SmallVector<unsigned, 2> lastMoments;
 };
 

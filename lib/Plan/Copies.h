@@ -34,8 +34,8 @@ struct Copy {
   unsigned source = 0;
   /// The first use that needs the copy; null for the value itself.
   const PlanUse *need = nullptr;
-  /// The copy serves uses [firstUse, lastUse) of the value's needs, with no cut
-  /// between them.
+  /// The copy serves the value's needs [firstUse, lastUse), with no cut between
+  /// them.
   unsigned firstUse = 0, lastUse = 0;
   /// The first and the last moment at which the copy is held.
   unsigned begin = 0, end = 0;

@@ -28,8 +28,9 @@ public:
 private:
   struct Move {
     enum { Cut, Select } kind;
-    unsigned number; ///< The value whose uses are cut, or the choice.
-    unsigned place;  ///< The use before which they are cut, or the option.
+    /// The value whose uses are cut, or the choice that changes.
+    unsigned number;
+    unsigned place;  ///< The use before which to cut, or the option to select.
     double rate = 0; ///< The cost for each byte that the move frees.
 
     bool operator<(const Move &other) const {

@@ -131,7 +131,7 @@ std::vector<Model::Alternative> Model::getAlternatives(Port port,
   std::vector<double> regrets =
       problem.getRegrets(solution.selection, *nodes[port.choice],
                          [&](unsigned node) { return copies.count(node); });
-  // By layout: the least regret among the options that give it.
+  // Indexed by layout: the least regret among the options that give it.
   const LayoutList &layouts = graph.getLayouts(port);
   std::vector<double> least(layouts.size(),
                             std::numeric_limits<double>::infinity());

@@ -15,8 +15,8 @@ namespace tp::plan {
 
 /// A PBQP has costs only for pairs of choices. So a value with several uses
 /// gets an additional node for a copy that the uses share, in any layout; each
-/// use that needs another layout pays for a reshard of that copy. The cost is
-/// exact if at most one of the uses needs more than a slice of the copy.
+/// use that needs a different layout pays for a reshard of that copy. The cost
+/// is exact if at most one of the uses needs more than a slice of the copy.
 /// Otherwise it is an upper bound, because equal reshards are counted once per
 /// use.
 class Model {
@@ -36,9 +36,9 @@ public:
     return isOptimal() ? 0 : solution.cost - solution.lowerBound;
   }
 
-  /// After solve(): another layout of a tensor, and how much the total cost
-  /// would then rise, with shared copies chosen again and all other choices
-  /// unchanged.
+  /// After solve(): a different layout for a tensor, and how much the total
+  /// cost would then rise, with shared copies chosen again and all other
+  /// choices unchanged.
   struct Alternative {
     unsigned layout;
     double regret;
@@ -67,12 +67,12 @@ private:
   solver::Problem problem;
   solver::Problem::Solution solution;
   double constant = 0; ///< The cost that all selections share.
-  std::vector<std::optional<unsigned>> nodes; ///< By choice.
+  std::vector<std::optional<unsigned>> nodes; ///< Indexed by choice.
   struct Shared {
     unsigned node;
     const LayoutList *layouts;
   };
-  std::vector<std::optional<Shared>> shared; ///< By value.
+  std::vector<std::optional<Shared>> shared; ///< Indexed by value.
   std::vector<uint16_t> identity;            ///< 0, 1, 2, ..
   Selection selection;
 };

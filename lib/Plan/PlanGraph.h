@@ -57,7 +57,7 @@ struct PlanValue {
   Port producer;
   llvm::SmallVector<PlanUse, 2> uses; ///< In program order.
   double times = 1; ///< How often a copy of the value is made.
-  /// The fractions of a launch's start that its reshards pay.
+  /// The share of a launch's start-up cost that its reshards pay.
   StartShares shares;
   /// The number of choices that precede the value in program order.
   unsigned position = 0;

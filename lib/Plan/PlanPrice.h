@@ -16,9 +16,8 @@ public:
   /// Space and graph must outlive this object.
   PlanPrice(SearchSpace &space, const PlanGraph &graph, Selection selection);
 
-  /// Selects another option for a choice. The time grows with the number of
-  /// uses of the choice's values, and with the logarithm of the size of the
-  /// program.
+  /// Selects an option for a choice. The time grows with the number of uses of
+  /// the choice's values, and with the logarithm of the size of the program.
   void select(unsigned choice, unsigned option);
   const Selection &getSelection() const { return selection; }
   /// Replaces the cuts of a value's uses and recomputes its copies.
@@ -80,12 +79,12 @@ private:
   SearchSpace &space;
   const PlanGraph &graph;
   Selection selection;
-  std::vector<llvm::SmallVector<unsigned, 4>> valuesOf; ///< By choice.
-  std::vector<int64_t> scratch;                         ///< By choice.
-  std::vector<Part> parts;                              ///< By value.
-  std::vector<std::optional<Target>> targets;           ///< By value.
-  SumTree<cost::Price> prices; ///< Of choices, then of values.
-  PeakTree held;               ///< By moment.
+  std::vector<llvm::SmallVector<unsigned, 4>> valuesOf; ///< Indexed by choice.
+  std::vector<int64_t> scratch;                         ///< Indexed by choice.
+  std::vector<Part> parts;                              ///< Indexed by value.
+  std::vector<std::optional<Target>> targets;           ///< Indexed by value.
+  SumTree<cost::Price> prices; ///< Prices of choices, then those of values.
+  PeakTree held;               ///< Indexed by moment.
   int64_t persistent = 0;
 };
 

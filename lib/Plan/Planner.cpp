@@ -242,12 +242,12 @@ struct Planner::Impl {
     return cost;
   }
 
-  /// Replaces ops that need a factor whole, but have it sharded by propagation,
-  /// by their decompositions where that makes the whole program cheaper. Equal
-  /// ops, such as those of repeated layers, are decided together. So are all
-  /// splices that become slices again, because these rarely leave less to send,
-  /// and all flat products around an attention, because they are sharded like
-  /// the attention.
+  /// If an op needs a factor whole, but propagation has sharded it, replaces
+  /// the op by its decomposition where that makes the whole program cheaper.
+  /// Equal ops, such as those of repeated layers, are decided together. So are
+  /// all splices that become slices again, because these rarely leave less to
+  /// send, and all flat products around an attention, because they are sharded
+  /// like the attention.
   void decomposeWhereCheaper() {
     std::map<std::vector<const void *>, unsigned> numbers;
     std::vector<SmallVector<ProgramView::Rewrite *>> groups; // program order
@@ -316,7 +316,7 @@ struct Planner::Impl {
   SearchSpace space;
   ProgramView view;
   PlanGraph graph;
-  std::optional<SharedStarts> starts; ///< If starts cost something.
+  std::optional<SharedStarts> starts; ///< Empty if no starts are shared.
   std::optional<Model> model;
   std::optional<PlanPrice> price;
   /// The chosen decompositions, grouped by equal ops, with the cost that each

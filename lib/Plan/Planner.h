@@ -54,9 +54,9 @@ struct PlannerOptions {
   int64_t bucketBytes = 0;
 };
 
-/// The cost of a call of the program for a device.
+/// The cost of one call of the program on one device.
 struct PlanCost {
-  cost::Price price; ///< Of all ops and reshards.
+  cost::Price price; ///< The price of all ops and reshards.
   /// The bytes of arguments that are kept between calls.
   int64_t persistentBytes = 0;
   /// The peak memory of all other values, in bytes.
@@ -75,7 +75,8 @@ public:
           const cost::CostModel &cost, PlannerOptions options = {});
   ~Planner();
 
-  /// Chooses the cheapest rewrites and layouts with which the program fits.
+  /// Chooses the cheapest rewrites and layouts for which the program fits into
+  /// memory.
   void choose();
   /// Returns true if the solver has proved that no other layouts cost less,
   /// whatever memory they need. The proof is about the solver's model of the
@@ -98,7 +99,7 @@ public:
   /// The layout of a result of the function; null if the result was not free.
   const TensorSharding *getResultLayout(unsigned result) const;
 
-  /// A copy of a value in another layout.
+  /// A copy of a value in a different layout.
   struct Reshard {
     const TensorSharding *layout;
     /// The index in the same list of the reshard whose result it copies, or -1
@@ -118,21 +119,21 @@ public:
     const TensorSharding *layout;
     double regret; ///< How much more the program would cost.
   };
-  /// The best other layouts in which an op could make `value`, with everything
-  /// else unchanged.
+  /// The best alternative layouts in which an op could make `value`, with
+  /// everything else unchanged.
   llvm::SmallVector<Alternative> getAlternatives(mlir::Value value,
                                                  unsigned most) const;
 
-  /// Makes an op compute `value` in another layout, using the cheapest strategy
-  /// with that layout, or changes the layout of an argument. Returns false if
-  /// that is impossible: arguments are free only with `freeArguments`. Nothing
-  /// else changes.
+  /// Makes an op compute `value` in `layout`, using the cheapest strategy with
+  /// that layout, or changes the layout of an argument. Returns false if that
+  /// is impossible: arguments are free only with `freeArguments`. Nothing else
+  /// changes.
   bool select(mlir::Value value, const TensorSharding &layout);
 
   /// Rewrites the program as chosen, but does not write layouts and reshards.
   void commit();
-  /// Call this once layouts are written: splices along unsharded dimensions
-  /// become slices and concatenations again.
+  /// Call this after the layouts have been written: splices along unsharded
+  /// dimensions become slices and concatenations again.
   void takeSplicesApart();
 
 private:

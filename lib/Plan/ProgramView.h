@@ -90,7 +90,7 @@ public:
 
 private:
   struct Place {
-    unsigned index = 0; ///< In `ops`.
+    unsigned index = 0; ///< The position in `ops`.
     unsigned begin = 0, end = 0;
   };
 
@@ -101,8 +101,9 @@ private:
 
   mlir::Operation *root;
   std::vector<std::unique_ptr<Rewrite>> rewrites;
-  llvm::DenseMap<mlir::Operation *, Rewrite *> ofOp;   ///< By the replaced op.
-  llvm::DenseMap<mlir::Operation *, Rewrite *> ofPart; ///< By part.
+  /// Keyed by the replaced op.
+  llvm::DenseMap<mlir::Operation *, Rewrite *> ofOp;
+  llvm::DenseMap<mlir::Operation *, Rewrite *> ofPart; ///< Keyed by part.
   llvm::DenseSet<mlir::Operation *> hidden;            ///< Absorbed ops.
   std::vector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, Place> places;

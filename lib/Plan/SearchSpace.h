@@ -18,8 +18,8 @@
 
 namespace tp::plan {
 
-/// The fractions of a launch's start that a reshard pays: less than 1 if it
-/// will be combined with others (SharedStarts.h).
+/// The share of a launch's start-up cost, its *start*, that a reshard pays:
+/// less than 1 if it will be combined with others (SharedStarts.h).
 struct StartShares {
   double sums = 1, gathers = 1;
 };
@@ -56,7 +56,7 @@ public:
   const StrategySet &getCarried(mlir::RankedTensorType type,
                                 const TensorSharding *annotation,
                                 KindSet kinds);
-  /// All layouts of some lists of the pool, without duplicates.
+  /// The union of some lists of the pool, without duplicates.
   const LayoutList &getUnion(llvm::ArrayRef<const LayoutList *> lists);
 
   /// The bytes that a device holds of a tensor.

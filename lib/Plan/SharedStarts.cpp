@@ -194,7 +194,7 @@ private:
     found.ofBucket = getVolume(value.type.getShape()) *
                      getElementBytes(value.type) / bucketBytes;
   }
-  /// Returns true if the value is an argument, or is converted from another
+  /// Returns true if the value is an argument, or is converted from a different
   /// element type.
   bool isFirstOfType(unsigned number) const {
     Operation *maker = getMaker(number);
@@ -222,7 +222,7 @@ private:
   const LayoutPool &pool;
   double bucketBytes;
   SharedStarts &result;
-  std::vector<Kind> kinds; ///< By value.
+  std::vector<Kind> kinds; ///< Indexed by value.
   llvm::DenseMap<Company, unsigned> companies;
 };
 

@@ -27,16 +27,16 @@ struct Launches {
 ///   be postponed as well: gradients, and the loss.
 ///
 /// If a block has n values of one kind and element type, each pays 1/n of a
-/// start, or the fraction of the bucket that it fills if that is more. With
+/// start or, if that is more, the fraction of the bucket that it fills. With
 /// buckets of 25 MiB:
 ///
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches
 ///       1 gradient of 1 MiB     a whole start
 ///
 /// All others pay a whole start each: collectives that a product waits for,
-/// those in loops, and gathers of updated weights. The last are not discounted,
-/// because the ops of an update are priced one by one, which overstates the
-/// benefit of sharding it.
+/// those in loops, and gathers of updated weights. Gathers of updated weights
+/// get no discount, because the ops of an update are priced one by one, which
+/// overstates the benefit of sharding it.
 ///
 /// Before there is a plan, n counts all values that may have a reshard. For a
 /// plan, `recount` counts those that have one.
@@ -52,7 +52,7 @@ public:
   /// Counts the values with launches. `launches` are those of each value.
   void recount(llvm::ArrayRef<Launches> launches);
 
-  /// The number of starts that these launches save because they are combined.
+  /// The number of starts that are saved by combining these launches.
   double getSaved(llvm::ArrayRef<Launches> launches) const;
 
 private:
@@ -69,8 +69,8 @@ private:
   };
   StartShares getShares(const Kind &kind) const;
 
-  std::vector<Kind> kinds;    ///< By value.
-  std::vector<Counts> counts; ///< By company.
+  std::vector<Kind> kinds;    ///< Indexed by value.
+  std::vector<Counts> counts; ///< Indexed by company.
 };
 
 } // namespace tp::plan

@@ -197,8 +197,7 @@ PartsCost tp::plan::getPartsCost(SpliceOp splice, const TensorSharding &layout,
       layouts.push_back(getLayout(type));
     layouts.push_back(getLayout(part.getResult(0).getType()));
     auto ruled = cast<ShardingRuleOpInterface>(part);
-    // No part has a sharded dimension that it needs whole, so it can be
-    // computed.
+    // No part needs a sharded dimension whole, so every part can be computed.
     sum.price += *cost.getPrice(&part, ruled.getShardingRule(), layouts);
     auto made = cast<RankedTensorType>(part.getResult(0).getType());
     if (&part != &parts.back())
@@ -223,7 +222,7 @@ void tp::plan::takeSplicesApart(ArrayRef<Operation *> ops,
     for (Operation *part = before ? before->getNextNode()
                                   : &splice->getBlock()->front();
          part != splice; part = part->getNextNode())
-      // The indices for parts that are read backwards have another rank.
+      // The indices for parts that are read backwards have a different rank.
       table.set(
           part->getResult(0),
           splice.getType().getRank() ==

@@ -23,8 +23,8 @@
 
 namespace tp::plan {
 
-/// Adds rewrites that turn those of `ops` that move data along one dimension
-/// into splices.
+/// Adds rewrites that turn ops into splices, for those of `ops` that move data
+/// along one dimension.
 llvm::SmallVector<ProgramView::Rewrite *>
 addSplices(ProgramView &view, llvm::ArrayRef<mlir::Operation *> ops,
            ShardingTable &table);

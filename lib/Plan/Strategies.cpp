@@ -151,9 +151,9 @@ private:
     return MutableArrayRef(lists).drop_front(rule.factors.size());
   }
 
-  /// For each tensor with a sharding, the assignment of axes that matches it;
-  /// axes that it does not use are assigned as for another tensor. Also the
-  /// assignment that uses no axis.
+  /// For each tensor with a sharding, the assignment of axes that matches that
+  /// sharding; axes that the sharding does not use are assigned as for another
+  /// tensor. The assignment that uses no axis is included, too.
   std::vector<Assignment> getBases(ArrayRef<const TensorSharding *> shardings) {
     std::vector<Assignment> asked;
     for (auto [t, sharding] : llvm::enumerate(shardings)) {
@@ -271,7 +271,7 @@ private:
     for (auto [flow, list] : llvm::zip(flows, flowAxes()))
       for (unsigned operand : flow.operands) {
         if (list.empty())
-          continue; // another flow may set the operand's kind
+          continue; // a different flow may set the operand's kind
         shardings.operands[operand].unreduced.append(list.begin(), list.end());
         shardings.operands[operand].kind = flow.kind;
       }

@@ -8,9 +8,9 @@
 //
 // 9 heads on 2 devices are split into 5 and 4, but their 576 features into 288
 // each. So the first form has to exchange features, while in the second each
-// device computes exactly its heads. For that it needs a part of the weight: at
-// no cost if the weight is whole, but received from other devices if it is
-// sharded. Both forms can be priced.
+// device computes exactly its heads. For that, a device needs a part of the
+// weight. That costs nothing if the weight is whole, but if it is sharded,
+// other devices have to send the part. Both forms can be priced.
 
 #ifndef TPOPT_PLAN_UNFLATTEN_H
 #define TPOPT_PLAN_UNFLATTEN_H

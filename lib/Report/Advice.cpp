@@ -34,12 +34,12 @@ public:
       adviseReduce();
       break;
     case CollectiveKind::AllToAll:
-      os << "make " << name() << " as " << out()
+      os << "shard " << name() << " as " << out()
          << " from the start, or use it as " << in();
       break;
     case CollectiveKind::CollectivePermute:
-      os << "write the axes in one order on both sides: " << name()
-         << " is made as " << in() << " and needed as " << out();
+      os << "write the axes in the same order on both sides: " << name()
+         << " is produced as " << in() << " and needed as " << out();
       break;
     case CollectiveKind::ReduceScatter: // sums and shards: nothing is cheaper
     case CollectiveKind::AllSlice:
@@ -84,8 +84,8 @@ private:
     } else if (auto function = getReturning(user)) {
       adviseResult(function, use->getOperandNumber());
     } else {
-      // The user may be sharded along the axes in another dimension, and then
-      // needs this dimension whole.
+      // A different dimension of the user may be sharded along the axes, and
+      // then the user needs this dimension whole.
       bool elsewhere =
           user && user->getNumResults() != 0 && usesAxes(user->getResult(0));
       os << "constrain ";
@@ -97,9 +97,9 @@ private:
       printAxes(os, mesh, launch.axes, /*quoted=*/false);
       if (elsewhere)
         os << ": its user '" << getName(user->getResult(0))
-           << "' is cut along it elsewhere";
+           << "' is cut along it in another dimension";
       else
-        os << " as well, or " << name() << " not to be";
+        os << " as well, or constrain " << name() << " not to be cut along it";
     }
   }
 

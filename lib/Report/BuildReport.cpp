@@ -112,7 +112,7 @@ private:
       if (isUnknown(arg))
         return missing(arg.getLoc())
                << getName(arg)
-               << " has no sharding: expects a module after "
+               << " has no sharding: expects the output of "
                   "tp-plan-collectives; give --tp-shard, too";
     auto result = function->walk([&](Operation *op) {
       if (isa<ReshardOp>(op)) {
@@ -124,7 +124,7 @@ private:
       for (Value value : op->getResults())
         if (isUnknown(value)) {
           missing(op->getLoc()) << getName(value)
-                                << " has no sharding: expects a module after "
+                                << " has no sharding: expects the output of "
                                    "tp-plan-collectives; give --tp-shard, too";
           return WalkResult::interrupt();
         }
@@ -315,7 +315,7 @@ private:
   /// Adds the plan, and the later changes of its price.
   void addPrice() {
     auto prices = function->getAttrOfType<PricesAttr>(kPricesAttr);
-    // The prices of a plan for another machine would not add up.
+    // The prices of a plan for a different machine would not add up.
     if (!prices || prices.getUnit() != getCostUnit(table.getMesh()))
       return;
     prices = addChange(prices, function, PriceKind::Other, /*count=*/0, table,

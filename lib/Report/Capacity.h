@@ -14,7 +14,8 @@
 namespace tp {
 
 /// Reports a partitioned function for which a device holds more than `capacity`
-/// bytes; a capacity of 0 is unknown. Returns true if it has reported one.
+/// bytes; a capacity of 0 means that it is unknown. Returns true if it has
+/// reported one.
 bool reportTooLittleMemory(mlir::FunctionOpInterface function,
                            ShardingTable &table, int64_t capacity,
                            mlir::DiagnosticSeverity severity);

@@ -53,8 +53,8 @@ public:
   }
 
 private:
-  /// A double with a fixed number of digits, so that it reads well and does not
-  /// depend on how a library prints one.
+  /// A double with a fixed number of digits, which is easy to read and does not
+  /// depend on how a library prints doubles.
   void number(llvm::StringRef key, double value, int digits = 3) {
     if (std::abs(value) < 0.5 * std::pow(10, -digits))
       value = 0; // and not -0

@@ -86,9 +86,9 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
   for (unsigned dim : llvm::drop_begin(cut, std::min<size_t>(cut.size(), 2)))
     hidden.push_back(std::to_string(dim));
   if (!hidden.empty())
-    picture.notes.push_back("also cut, and not drawn: dim " +
+    picture.notes.push_back("also cut, but not drawn: dim " +
                             llvm::join(hidden, ", dim ") +
-                            "; the devices of a box hold different parts");
+                            "; the devices in a box hold different parts");
   if (!sharding.unreduced.empty()) {
     std::string text;
     llvm::raw_string_ostream os(text);

@@ -11,7 +11,7 @@
 ///
 ///     @main: 2 all_reduce; 24.0 MiB sent and 1.2 GiB held per device
 ///       on data=2 x model=4, 8 devices (h200)
-///       verified: field, by computing this program and the whole one
+///       verified: field, by computing this program and the whole program
 ///
 ///       collective      axes     count    payload       sent       time  share
 ///       all_reduce      model        2   16.0 MiB   24.0 MiB    88.0 us   100%
@@ -61,9 +61,9 @@ struct CollectiveEntry {
 struct TensorEntry {
   std::string name;
   std::string role;     ///< Values of `tp.role`, or `output`.
-  bool isGiven = false; ///< Whether by `tp.role`; else it is inferred.
+  bool isGiven = false; ///< Whether `tp.role` gives it; else it is inferred.
   std::string global, local, sharding;
-  int64_t bytes = 0; ///< Of a device's buffer.
+  int64_t bytes = 0; ///< Bytes of a device's buffer.
   int64_t paddingBytes = 0;
   Picture picture;
 };
@@ -122,7 +122,7 @@ struct PriceEntry {
   double sent = 0, computed = 0; ///< Microseconds if the report is timed, else
                                  ///< bytes.
   int64_t launches = 0;
-  int64_t peakBytes = 0; ///< Of activations.
+  int64_t peakBytes = 0; ///< The peak of activations.
   int64_t count = 0;     ///< The number of things that `kind` counts.
 };
 
@@ -131,14 +131,15 @@ struct PlanEntry {
   bool isKnown = false;
   int64_t reshards = 0;
   int64_t merged = 0; ///< Constants that were merged into another one.
-  double gap = 0;     ///< The most that another plan could save; as `sent`.
+  /// The most that another plan could save, in the unit of `sent`.
+  double gap = 0;
 };
 
 /// The predicted time of the compiled program, in microseconds.
 struct OverlapEntry {
   bool isKnown = false;
-  double written = 0;   ///< If every collective is waited for immediately.
-  double scheduled = 0; ///< With the actual schedule.
+  double written = 0;   ///< The time if each collective is awaited at once.
+  double scheduled = 0; ///< The time with the actual schedule.
   double bound = 0;     ///< A lower bound for any order of starts and waits.
   double exposed = 0;   ///< Time in `scheduled` spent waiting for collectives.
 
@@ -153,9 +154,9 @@ struct FunctionReport {
   std::vector<TensorEntry> inputs, outputs;
   std::vector<LayerEntry> layers;
   MemoryEntry memory;
-  bool timed = false;                    ///< Whether times are known.
-  Operations operations;                 ///< Per device.
-  int64_t inputBytes = 0;                ///< For all arguments, per device.
+  bool timed = false;     ///< Whether times are known.
+  Operations operations;  ///< Per device.
+  int64_t inputBytes = 0; ///< Bytes of all arguments, per device.
   double communication = 0, compute = 0; ///< Microseconds.
   /// The extent to which the program has been verified: `field` by computing,
   /// `static` by its rules alone, or `off`.

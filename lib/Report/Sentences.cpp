@@ -34,7 +34,7 @@ static std::string formatAxes(AxisListAttr axes) {
 }
 
 std::string tp::formatSharding(ShardingAttr sharding, ShardingTable &table) {
-  // A record that was written by hand may name another mesh.
+  // A record that was written by hand may name a different mesh.
   if (sharding.getMesh().getValue() != table.getMesh().name)
     return llvm::to_string(sharding);
   return table.resolve(sharding, sharding.getDims().size())
@@ -56,10 +56,10 @@ static std::string describeKind(ReasonAttr reason) {
            " needs the " + stringify(reason.getReduce()).str();
   case ReasonKind::Gathered:
     return "outer dimension: " + user +
-           " needs a dimension whole that is cut along " +
+           " needs the whole of a dimension that is cut along " +
            ::formatAxes(reason.getAxes());
   case ReasonKind::Moved:
-    return "mismatch: " + user + " needs the same blocks on other devices";
+    return "mismatch: " + user + " needs the same blocks on different devices";
   case ReasonKind::Exchanged:
     return "exchange: " + user +
            " needs elements from other devices along a dimension that is cut";
@@ -119,7 +119,7 @@ std::vector<std::string> tp::describeArrival(ArrivalAttr arrival) {
                                     formatValue(arrival.getFrom())};
   for (HopAttr hop : arrival.getHops())
     lines.push_back(
-        "to " + formatValue(hop.getTo()) + " over " +
+        "to " + formatValue(hop.getTo()) + " through " +
         formatOp(hop.getOver(), hop.getAt()) +
         (hop.getPriority() == 0
              ? ""
@@ -137,21 +137,21 @@ static std::string describeRule(LossRule rule, AxisRefAttr winner) {
   case LossRule::MoreSharded:
     return who + " was preferred: it cuts more";
   case LossRule::OperandOrder:
-    return who + " was preferred: it came from an earlier operand, with equal "
-                 "costs otherwise";
+    return who + " was preferred: it came from an earlier operand, all else "
+                 "being equal";
   case LossRule::Priority:
-    return who + " came in an earlier step";
+    return who + " was propagated in an earlier step";
   case LossRule::DimTaken:
-    return who + " cuts the dimension already";
+    return who + " already cuts the dimension";
   case LossRule::AxisInUse:
     return who + " already cuts this value";
   case LossRule::SourcesDisagree:
     return "the op's other tensors use different axes here";
   case LossRule::Closed:
     return "the dimension is closed: its annotation has no `?`, or the plan "
-           "that a model brings along does not name it";
+           "that comes with an imported model does not name it";
   case LossRule::Replicated:
-    return "the value is annotated replicated along the axis";
+    return "the value is annotated as replicated along the axis";
   case LossRule::NotDivisible:
     return "the axis does not divide the size of the dimension, which combines "
            "several dimensions";
@@ -166,9 +166,9 @@ static std::string describeRule(LossRule rule, AxisRefAttr winner) {
 }
 
 std::string tp::describeLoss(LossAttr loss) {
-  return formatAxis(loss.getAxis(), /*quoted=*/true) + " did not come to dim " +
+  return formatAxis(loss.getAxis(), /*quoted=*/true) + " did not reach dim " +
          std::to_string(loss.getDim()) + " from " +
-         formatValue(loss.getFrom()) + " over " +
+         formatValue(loss.getFrom()) + " through " +
          formatOp(loss.getOver(), loss.getAt()) + ": " +
          describeRule(loss.getRule(), loss.getWinner());
 }
@@ -182,7 +182,8 @@ std::string tp::describeAlternative(AlternativeAttr alternative,
   return "as " + formatSharding(alternative.getSharding(), table) +
          ": all else equal, " +
          (isTimed ? formatTime(cost * 1e6) : formatBytes(std::llround(cost))) +
-         " more per device" + (isTimed ? "" : ", sent or in arithmetic");
+         " more per device" +
+         (isTimed ? "" : ", with arithmetic counted in bytes");
 }
 
 //===----------------------------------------------------------------------===//
@@ -196,15 +197,15 @@ std::string tp::describePrice(PriceKind kind) {
   case PriceKind::Loops:
     return "loops of unknown length are counted once, not four times";
   case PriceKind::Weights:
-    return "compute has no time without a machine";
+    return "cannot estimate compute time: no machine is given";
   case PriceKind::Exchanges:
-    return "the communication inside of ops is not counted yet";
+    return "the communication inside ops is not counted yet";
   case PriceKind::Manual:
     return "manual regions, which are not planned";
   case PriceKind::Steps:
     return "reshards as collectives";
   case PriceKind::Combined:
-    return "collectives that are issued as one";
+    return "collectives that are combined into one";
   case PriceKind::Localized:
     return "exchanges, shifts and masks of local types";
   case PriceKind::Other:

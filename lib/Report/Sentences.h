@@ -5,7 +5,8 @@
 /// them are made here, and no code parses these sentences.
 ///
 ///     #tp.reason<kind = gathered, user = "tp.add", axes = <{"x"}>>
-///     outer dimension: tp.add needs whole what is cut along {x}
+///     outer dimension: tp.add needs the whole of a dimension that is cut along
+///     {x}
 
 #ifndef TPOPT_REPORT_SENTENCES_H
 #define TPOPT_REPORT_SENTENCES_H
@@ -21,22 +22,22 @@ namespace tp {
 /// `[{"x"}, {}]`.
 std::string formatSharding(spmd::ShardingAttr sharding, ShardingTable &table);
 
-/// The reason for `collective`: the reasons in its `tp.why`, joined by `; and
-/// `. Empty if the collective was in the program from the start.
+/// The reason for `collective`: all reasons in its `tp.why`, joined into one
+/// text. Empty if the collective was in the program from the start.
 std::string describeWhy(mlir::Operation *collective, ShardingTable &table);
 
 /// The path of an axis, with a line for its start and one for each hop:
 ///
 ///     "model" on dim 1: written on w
-///     to h over tp.exp at mlp.mlir:9:8 (priority 1)
+///     to h through tp.exp at mlp.mlir:9:8 (priority 1)
 std::vector<std::string> describeArrival(ArrivalAttr arrival);
 
-/// `"data" did not come to dim 0 from x over tp.add: "model" cuts the dimension
-/// already`.
+/// `"data" did not reach dim 0 from x through tp.add: "model" already cuts the
+/// dimension`.
 std::string describeLoss(LossAttr loss);
 
-/// `as [{"x"}, {}]: all else equal, 96 B more per device, sent or in
-/// arithmetic`.
+/// `as [{"x"}, {}]: all else equal, 96 B more per device, with
+/// arithmetic counted in bytes`.
 std::string describeAlternative(AlternativeAttr alternative,
                                 ShardingTable &table);
 

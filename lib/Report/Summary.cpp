@@ -180,8 +180,7 @@ std::string tp::describePadding(const MemoryEntry &memory) {
   if (memory.padding == 0)
     return "";
   return formatBytes(memory.padding) +
-         " of this is padding on the device that "
-         "holds least (" +
+         " of this is padding on the device that holds the least data (" +
          formatNumber("%.2f %%", 100.0 * memory.padding / memory.getTotal()) +
          ")";
 }
@@ -189,16 +188,16 @@ std::string tp::describePadding(const MemoryEntry &memory) {
 std::string tp::describeProof(const FunctionReport &function) {
   std::string text = "verified: " + function.verified;
   if (function.verified == "field")
-    return text + ", by computing this program and the whole one";
+    return text + ", by computing this program and the whole program";
   if (function.verified == "static")
-    return text + ", by the rules of shardings; nothing was computed";
+    return text + ", by the sharding rules; nothing was computed";
   return text + ", nothing was proved";
 }
 
 std::string tp::describeCall(const FunctionReport &function) {
   if (!function.timed || function.compute == 0)
     return "";
-  return "predicted: " + formatTime(function.getPredicted()) + " a call" +
+  return "predicted: " + formatTime(function.getPredicted()) + " per call" +
          (function.overlap.isKnown ? "" : ", if each collective is waited for");
 }
 
@@ -218,10 +217,11 @@ std::string tp::describeOverlap(const FunctionReport &function) {
   if (!overlap.isKnown || overlap.getCommunication() <= 0)
     return "";
   return "a call: " + formatTime(overlap.scheduled) + ", " +
-         formatTime(overlap.exposed) + " of it waiting for collectives; " +
-         formatTime(overlap.written) + " and " +
+         formatTime(overlap.exposed) +
+         " of it waiting for collectives; without overlap: " +
+         formatTime(overlap.written) + ", " +
          formatTime(overlap.getCommunication()) +
-         " without overlap; no order takes less than " +
+         " of it waiting; no order takes less than " +
          formatTime(overlap.bound);
 }
 
@@ -233,9 +233,8 @@ std::string tp::describeReplicated(const FunctionReport &function) {
   auto format = [](const Operations &operations) {
     return formatNumber("%.1f %%", 100 * operations.getShare());
   };
-  std::string text =
-      "every device computes alike: " + format(function.operations) +
-      " of its operations";
+  std::string text = "every device repeats the same computation: " +
+                     format(function.operations) + " of its operations";
   Operations outside = function.operations;
   llvm::SmallVector<const LayerEntry *> layers;
   for (const LayerEntry &layer : function.layers) {
@@ -258,7 +257,7 @@ std::string tp::describeReplicated(const FunctionReport &function) {
   if (layers.size() > kLayers)
     text += ", " + std::to_string(layers.size() - kLayers) + " more layers";
   if (outside.getShare() > kLeast)
-    text += ", " + format(outside) + " of what is in no layer";
+    text += ", " + format(outside) + " of the operations outside layers";
   return text;
 }
 
@@ -296,12 +295,12 @@ std::string tp::describePlan(const FunctionReport &function) {
   else
     // Without times, arithmetic is also counted in bytes, so not all of these
     // bytes are sent.
-    text += ", within " +
-            (function.timed ? formatTime(function.plan.gap)
-                            : "what sending " +
-                                  formatBytes(std::llround(function.plan.gap)) +
-                                  " costs") +
-            " of optimal";
+    text +=
+        ", at most " +
+        (function.timed ? formatTime(function.plan.gap)
+                        : "the cost of sending " +
+                              formatBytes(std::llround(function.plan.gap))) +
+        " above the optimum";
   for (const PriceEntry &entry : function.price)
     if (std::string change = describeChange(function, entry); !change.empty())
       text += "; " + entry.kind + " " + change;

@@ -39,7 +39,7 @@ public:
 private:
   void add(Attribute attribute) {
     if (!attribute || !seen.insert(attribute).second)
-      return; // few are distinct, and walks are slow
+      return; // few attributes are distinct, and walks are slow
     attribute.walk(
         [&](FlatSymbolRefAttr name) { meshes.insert(name.getAttr()); });
     attribute.walk(

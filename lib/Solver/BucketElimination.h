@@ -64,7 +64,7 @@ private:
   const Problem &problem;
   std::deque<CostTable> tables;
   std::deque<std::vector<double>> storage; ///< Holds the computed tables.
-  /// By node. The bucket of an eliminated node stays as it was.
+  /// Indexed by node. The bucket of an eliminated node stays as it was.
   std::vector<llvm::SmallVector<CostTable *, 4>> buckets;
 };
 

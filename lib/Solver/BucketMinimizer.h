@@ -72,10 +72,11 @@ private:
   llvm::ArrayRef<Neighbour> neighbours;
   unsigned numLoops; ///< The other neighbours are in the block.
   unsigned blockSize = 1;
-  llvm::SmallVector<unsigned> loopOptions; ///< By loop: the current option.
-  // By depth, that is, the number of enclosing loops: the tables to add there,
-  // and the sum of all tables so far, by option of the node and position in the
-  // block.
+  /// The current option of each loop.
+  llvm::SmallVector<unsigned> loopOptions;
+  // Indexed by depth, that is, the number of enclosing loops: the tables to add
+  // there, and the sum of all tables so far, by option of the node and position
+  // in the block.
   std::vector<std::vector<Summand>> summands;
   std::vector<std::vector<double>> sums;
   double *out = nullptr; ///< Where the next block of the result goes.

@@ -63,15 +63,15 @@ struct Numbering {
     return number;
   }
 
-  std::vector<int> numbers;   ///< By value: its number, or -1.
-  std::vector<size_t> values; ///< By number.
+  std::vector<int> numbers;   ///< Indexed by value: its number, or -1.
+  std::vector<size_t> values; ///< Indexed by number.
 };
 
 class Problem::Compaction {
 public:
   /// The remaining options of a node.
   using Options = std::vector<unsigned>;
-  /// The remaining rows or columns of a matrix, by their new numbers.
+  /// The remaining rows or columns of a matrix, indexed by their new numbers.
   using Lines = std::vector<size_t>;
 
   /// Returns the same list for all nodes with these remaining options.
@@ -81,8 +81,9 @@ public:
 
   /// A copy of an edge, for the remaining options at both ends.
   struct CompactEdge {
-    Lines lines[2];                      ///< By end.
-    llvm::ArrayRef<uint16_t> indices[2]; ///< By end and remaining option.
+    Lines lines[2]; ///< Indexed by end.
+    /// Indexed by end and remaining option.
+    llvm::ArrayRef<uint16_t> indices[2];
     const CostMatrix *matrix;
   };
   /// Adds to `problem` a copy of `edge`, from node `from` to node `to`. The

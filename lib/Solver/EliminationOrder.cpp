@@ -36,8 +36,8 @@ private:
   Limits limits;
   Rule rule;
   EliminationOrder order;
-  std::vector<llvm::SmallVector<unsigned, 8>> neighbours; ///< By node.
-  std::vector<Score> scores;                              ///< By node.
+  std::vector<llvm::SmallVector<unsigned, 8>> neighbours; ///< Indexed by node.
+  std::vector<Score> scores;                              ///< Indexed by node.
   /// Has an entry for each score that a node has had. Entries are valid only if
   /// they equal the current score in `scores`.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
@@ -93,8 +93,8 @@ double Problem::EliminationOrder::Builder::getNewPairs(unsigned node) const {
 void Problem::EliminationOrder::Builder::enqueue(unsigned node) {
   double work = getTableWork(node), criterion = 0;
   if (rule == Rule::FewestNewPairs)
-    // Counting the pairs of many neighbours takes long, and a table that is too
-    // large is never used.
+    // Counting the pairs of many neighbours takes long, and is not needed for a
+    // table that is too large to be used.
     criterion = work > limits.tableWork ? kInfinity : getNewPairs(node);
   scores[node] = {criterion, work};
   queue.push({scores[node], node});

@@ -104,7 +104,7 @@ Problem::ForestDescent::growForest(llvm::ArrayRef<unsigned> order) const {
 /// Gives the nodes of the forest their best options. All others keep theirs.
 void Problem::ForestDescent::optimize(const Forest &forest,
                                       std::vector<unsigned> &selection) const {
-  // By option: the cost of the node's subtree, from the leaves up.
+  // Indexed by option: the cost of the node's subtree, from the leaves up.
   std::vector<double> sums = problem.costs;
   for (unsigned node : llvm::reverse(forest.nodes)) {
     llvm::SmallVector<const Edge *, 2> edgesToParent;
@@ -159,7 +159,7 @@ void Problem::ForestDescent::addSubtree(unsigned child, unsigned parent,
   }
 }
 
-/// As above, for a child with one edge to its parent. Options that share a row
+/// The same for a child with one edge to its parent. Options that share a row
 /// or a column are compared only once.
 void Problem::ForestDescent::addSubtree(unsigned child, const Edge &edge,
                                         std::vector<double> &sums) const {

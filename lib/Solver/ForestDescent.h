@@ -39,8 +39,8 @@ private:
   struct Forest {
     /// The nodes of the forest, each after its parent.
     std::vector<unsigned> nodes;
-    /// By node of the problem: whether the forest contains it, and its parent
-    /// in the forest. Roots have none.
+    /// Indexed by node of the problem: whether the forest contains it, and its
+    /// parent in the forest. Roots have none.
     std::vector<char> contains;
     std::vector<unsigned> parents;
   };

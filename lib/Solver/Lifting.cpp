@@ -67,7 +67,7 @@ void Problem::Lifting::formClasses() {
   // a class have the same number of options.
   llvm::DenseMap<std::pair<uint64_t, unsigned>, unsigned> numbers;
   for (auto [node, colour] : llvm::enumerate(refineColours())) {
-    // The largest numbers are special keys of a DenseMap.
+    // A DenseMap reserves the largest numbers as special keys.
     std::pair<uint64_t, unsigned> key{colour >> 1,
                                       problem.nodes[node].numOptions};
     auto [it, isNew] = numbers.try_emplace(key, numMembers.size());

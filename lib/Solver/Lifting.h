@@ -44,7 +44,7 @@ public:
     bool isTransposed; ///< Whether the two edges have opposite directions.
   };
   static constexpr unsigned kNone = ~0u;
-  /// By edge of the problem.
+  /// Indexed by edge of the problem.
   llvm::ArrayRef<ClassEdge> getClassEdges() const { return classEdges; }
 
   /// Gives each node the option of its class.
@@ -68,9 +68,9 @@ private:
   const Problem &problem;
   /// The class of each node. Classes are numbered in order of first occurrence.
   std::vector<unsigned> classOf;
-  std::vector<unsigned> numMembers, firstMembers; ///< By class.
+  std::vector<unsigned> numMembers, firstMembers; ///< Indexed by class.
   std::vector<ClassEdge> classEdges;
-  /// By the matrix of one edge, the number of edges, and whether it is
+  /// Keyed by the matrix of one edge, the number of edges, and whether it is
   /// transposed.
   std::map<std::tuple<const CostMatrix *, unsigned, bool>, CostMatrix> matrices;
 };

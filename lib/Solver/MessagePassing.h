@@ -6,12 +6,12 @@
 //
 // It computes a lower bound on the cost of all selections. An iteration visits
 // the nodes in the order of their numbers, and then in reverse. A visited node
-// adds up its costs and the messages from all its neighbours: its beliefs, one
-// per option. It sends a message to each neighbour that is yet to be visited. A
-// message has an entry for each row or column of the edge's matrix at the other
-// end: the least sum of the edge's cost and a share of the beliefs, minus the
-// message that came from there. The least entry of a message is subtracted from
-// the message and added to the bound.
+// adds up its costs and the messages from all its neighbours. The sums are its
+// beliefs, one per option. It sends a message to each neighbour that is yet to
+// be visited. A message has an entry for each row or column of the edge's
+// matrix at the other end: the least sum of the edge's cost and a share of the
+// beliefs, minus the message that came from there. The least entry of a message
+// is subtracted from the message and added to the bound.
 //
 //     costs of a: (0, 2)      edge:   | 4  6 |      costs of b: (1, 0)
 //                                     | 3  0 |
@@ -51,7 +51,7 @@ class Problem::MessagePassing {
 public:
   /// Begins with all messages zero.
   explicit MessagePassing(const Problem &problem);
-  /// Begins with the messages of a problem, for a restriction of it.
+  /// For a restriction of a problem: begins with the messages of that problem.
   MessagePassing(const MessagePassing &whole, const Restriction &restriction);
   /// Begins with the messages between the classes of nodes.
   MessagePassing(const Problem &problem, const Lifting &lifting,
@@ -70,9 +70,9 @@ public:
   /// of the earlier nodes and the messages of the later ones.
   std::vector<unsigned> decode();
 
-  /// By option, in the order of the problem's costs: the belief minus the least
-  /// belief of the node. Every selection with this option costs at least this
-  /// difference plus the bound that `iterate` returned.
+  /// Indexed by option, in the order of the problem's costs: the belief minus
+  /// the least belief of the node. Every selection with this option costs at
+  /// least this difference plus the bound that `iterate` returned.
   std::vector<double> getReducedCosts() const;
 
 private:
@@ -88,17 +88,17 @@ private:
   std::vector<double> previousMessages;
   unsigned numRising = 0; ///< Iterations since the bound last fell.
   double lastBound;       ///< The bound of the last iteration.
-  /// By edge and end: the offset in `messages` of the message to that end. The
-  /// message has one entry per row of the matrix at end 0, or per column at end
-  /// 1.
+  /// Indexed by edge and end: the offset in `messages` of the message to that
+  /// end. The message has one entry per row of the matrix at end 0, or per
+  /// column at end 1.
   std::vector<std::array<size_t, 2>> offsets;
-  /// By edge and end: the matrix with this end's indices as rows.
+  /// Indexed by edge and end: the matrix with this end's indices as rows.
   std::vector<std::array<const CostMatrix *, 2>> matricesFrom;
   std::map<const CostMatrix *, CostMatrix> transposed;
 
   // Buffers.
   std::vector<double> beliefs;     ///< Those of the visited node.
-  std::vector<double> bestBeliefs; ///< By index at the message's edge.
+  std::vector<double> bestBeliefs; ///< For each index at the message's edge.
 };
 
 } // namespace tp::solver

@@ -6,10 +6,10 @@
 //
 // A step fixes a few nodes to the options they have, and finds the best options
 // of all others by bucket elimination. The selections that agree on the fixed
-// nodes are the neighbourhood. It has exponentially many selections, and its
-// best one is found exactly. The elimination order decides which nodes are
-// fixed: as few as are needed to keep tables small, and different ones in each
-// step. If it fixes none, the result is an optimum.
+// nodes are the neighbourhood. A neighbourhood has exponentially many
+// selections, and the best of them is found exactly. The elimination order
+// decides which nodes are fixed: as few as are needed to keep tables small, and
+// different ones in each step. If it fixes none, the result is an optimum.
 //
 // With tables over at most two nodes, a step on a grid may fix every second
 // row, because the remaining rows are chains. The next step fixes the others:
@@ -41,8 +41,9 @@ private:
 
   const Problem &problem;
   EliminationOrder::Limits limits;
-  std::vector<unsigned> numOptions; ///< By node.
-  std::vector<unsigned> timesFixed; ///< By node: how many steps fixed it.
+  std::vector<unsigned> numOptions; ///< Indexed by node.
+  /// The number of steps that fixed each node.
+  std::vector<unsigned> timesFixed;
 };
 
 } // namespace tp::solver

@@ -51,9 +51,10 @@
 ///    Options that the bound excludes from every better selection are removed,
 ///    until bucket elimination can solve the rest. See MessagePassing.h and
 ///    ReducedCostFixing.h.
-/// 5. If a gap remains, large neighbourhood search improves the selection, and
-///    after lifting, so does exact optimization of one forest of nodes after
-///    another. See NeighbourhoodSearch.h and ForestDescent.h.
+/// 5. If a gap remains, large neighbourhood search improves the selection.
+///    After lifting, the exact optimization of one forest of nodes after
+///    another improves it as well. See NeighbourhoodSearch.h and
+///    ForestDescent.h.
 ///
 /// # Complexity
 ///
@@ -142,9 +143,9 @@ public:
   /// Adds an edge from a node to a node with a higher number. Options a of
   /// `from` and b of `to` cost `matrix.at(rows[a], columns[b])` together. Two
   /// nodes may have several edges. `rows`, `columns` and `matrix` must outlive
-  /// the problem. Edges should share them where they are equal: the solver
-  /// recognizes equal edges by their addresses, and computes their results only
-  /// once.
+  /// the problem. Edges with equal lists or matrices should share them: the
+  /// solver recognizes equal edges by their addresses, and computes their
+  /// results only once.
   void addEdge(unsigned from, llvm::ArrayRef<uint16_t> rows, unsigned to,
                llvm::ArrayRef<uint16_t> columns, const CostMatrix &matrix);
 
@@ -171,7 +172,7 @@ private:
   /// row in the matrix at end 0, and its column at end 1.
   struct Edge {
     unsigned nodes[2];
-    llvm::ArrayRef<uint16_t> indices[2]; ///< By end and option.
+    llvm::ArrayRef<uint16_t> indices[2]; ///< Indexed by end and option.
     const CostMatrix *matrix;
 
     unsigned getNumIndices(unsigned end) const {

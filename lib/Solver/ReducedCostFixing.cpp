@@ -63,7 +63,7 @@ double Problem::ReducedCostFixing::getLimit() const {
   return limit;
 }
 
-/// By node: the number of options whose reduced cost is at most `limit`.
+/// For each node, the number of options whose reduced cost is at most `limit`.
 std::vector<unsigned>
 Problem::ReducedCostFixing::countOptions(double limit) const {
   std::vector<unsigned> counts;

@@ -48,15 +48,15 @@ public:
 
   Solution solve(Effort effort);
   /// Like solve(), but for a starting selection that is probably among the
-  /// best. A few iterations may prove that, and a gap of a thousandth is
-  /// accepted.
+  /// best. A few iterations may prove that it is, and a relative gap of 1/1000
+  /// is accepted.
   Solution confirm(Effort effort);
 
 private:
   /// The limits on the effort, and when the next guess is due.
   struct Schedule {
     unsigned maxIterations;
-    unsigned iterations; ///< So far.
+    unsigned iterations; ///< Iterations so far.
     double acceptableGap;
     double searchWork;   ///< The limit for a guess or a step of search.
     double exactWork;    ///< The limit for an exact attempt.

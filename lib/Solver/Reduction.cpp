@@ -220,7 +220,7 @@ const CostMatrix &Problem::Reduction::computeRII(const ReducedNode &node,
         transposed.push_back(to.at(row, column));
     rows = transposed.data();
   }
-  // By index at the second edge: the best option of the node.
+  // For each index at the second edge, the cost of the best option of the node.
   std::vector<double> best(to.numIndices);
   for (unsigned row = 0; row < result.rows; ++row) {
     std::fill(best.begin(), best.end(), kInfinity);
@@ -268,7 +268,8 @@ bool Problem::Reduction::removeDominated(unsigned number) {
   for (unsigned e : node.edges)
     if (areDistinct(node, getView(number, e)))
       return false;
-  // Groups of options with equal indices at the edges so far.
+  // The group of each option. Options with equal indices at all edges so far
+  // share a group.
   llvm::SmallVector<size_t> groupOf(node.options.size(), 0);
   size_t numGroups = 1;
   for (unsigned e : node.edges) {

@@ -65,7 +65,8 @@ public:
 private:
   /// A node with its remaining options and edges, which keep their numbers.
   struct ReducedNode {
-    llvm::MutableArrayRef<double> costs; ///< By option, including removed ones.
+    /// Indexed by option, including removed ones.
+    llvm::MutableArrayRef<double> costs;
     llvm::MutableArrayRef<unsigned> options; ///< The remaining options.
     llvm::SmallVector<unsigned, 4> edges;
     bool isRemoved = false;
@@ -73,10 +74,11 @@ private:
     /// was last tried.
     bool mayHaveDominated = true;
   };
-  /// An edge as seen from one of its ends, whose indices are rows.
+  /// An edge as seen from one of its ends: the indices of that end are the
+  /// rows.
   struct EdgeView {
     unsigned other;
-    llvm::ArrayRef<uint16_t> indices, otherIndices; ///< By option.
+    llvm::ArrayRef<uint16_t> indices, otherIndices; ///< Indexed by option.
     unsigned numIndices, numOtherIndices;
     const double *values;
     size_t stride, otherStride;
@@ -113,7 +115,7 @@ private:
   std::vector<Edge> edges; ///< Those of the problem, followed by new ones.
   std::vector<unsigned> worklist;
   std::vector<unsigned> removed;   ///< In the order of removal.
-  std::vector<unsigned> coreNodes; ///< By number in the core.
+  std::vector<unsigned> coreNodes; ///< Indexed by number in the core.
 
   // Indices and matrices that the new edges refer to.
   std::deque<std::vector<uint16_t>> indexLists;
@@ -123,15 +125,15 @@ private:
   // Large problems repeat the same reductions many times. The results are
   // cached by their inputs, most of which are compared by address.
 
-  /// Results of RII: by both edges as the node sees them, its options and their
-  /// costs.
+  /// Results of RII, keyed by both edges as the node sees them, its options and
+  /// their costs.
   std::map<std::tuple<const double *, size_t, const uint16_t *, const double *,
                       size_t, const uint16_t *, const Compaction::Options *,
                       const std::vector<double> *>,
            const CostMatrix *>
       resultsOfRII;
   SharedLists<double> costLists;
-  /// Merged edges: by both edges, and the options at their ends.
+  /// Merged edges, keyed by both edges and the options at their ends.
   std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
                       const CostMatrix *, const uint16_t *, const uint16_t *,
                       const Compaction::Options *, const Compaction::Options *>,

@@ -1,12 +1,12 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// A problem in which every node has some of its options.
+// A restriction of a problem: every node keeps only some of its options.
 //
 // Options are kept if their reduced costs (see ReducedCostFixing.h) are at most
-// a limit. With limit 3, nodes with the reduced costs (0, 5, 1) and (2, 0) keep
-// the options 0 and 2, and 0 and 1. The selection (2, 0) of the problem is then
-// the selection (1, 0) of the restriction.
+// a limit. With limit 3, a node with the reduced costs (0, 5, 1) keeps its
+// options 0 and 2, and a node with (2, 0) keeps both options. The selection (2,
+// 0) of the problem is then the selection (1, 0) of the restriction.
 
 #ifndef TPOPT_LIB_SOLVER_RESTRICTION_H
 #define TPOPT_LIB_SOLVER_RESTRICTION_H
@@ -38,7 +38,7 @@ public:
 
 private:
   Compaction compaction;
-  std::vector<const Compaction::Options *> kept; ///< By node.
+  std::vector<const Compaction::Options *> kept; ///< Indexed by node.
   std::vector<const Compaction::CompactEdge *> edges;
 };
 

@@ -126,14 +126,13 @@ static JsonFile::Error toError(llvm::Error error) {
 }
 
 std::variant<JsonFile, JsonFile::Error> JsonFile::parse(StringRef text) {
-  // JSON contains no control characters, so this is another kind of file, and
-  // its lines should not be printed to a terminal.
+  // JSON contains no control characters, so this is a different kind of file,
+  // and its lines should not be printed to a terminal.
   if (llvm::any_of(text, [](char c) {
         return (uint8_t(c) < ' ' && !isSpace(c)) || c == '\x7f';
       }))
     return Error{
-        {0, 0},
-        "not JSON: the file has control characters, so it is not a text"};
+        {0, 0}, "not JSON: the file has control characters, so it is not text"};
   size_t bad;
   if (!json::isUTF8(text, &bad))
     return Error{{0, 0},

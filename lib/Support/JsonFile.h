@@ -76,9 +76,9 @@ private:
   };
   static std::string getPlaceKey(unsigned parent, llvm::StringRef part);
 
-  /// Places by the parent's number and the key's name; the root has number 0.
-  /// If whole paths were used instead, a malicious text could take memory
-  /// quadratic in its size.
+  /// Places, keyed by the parent's number and the key's name; the root has
+  /// number 0. If whole paths were used instead, a malicious text could take
+  /// memory quadratic in its size.
   llvm::StringMap<Place> places;
 };
 

@@ -46,8 +46,9 @@ public:
     return liesByRows(factor) || liesByRows(transpose(factor));
   }
   bool writesMatrix(Type, const Matrix &) const override { return true; }
-  // oneDNN 2.6 has no fast code for other layouts: it would compute the product
-  // and the post-ops one element at a time.
+  // oneDNN 2.6 has fast code only if the operand is a row or has C's layout;
+  // otherwise it would compute the product and the post-ops one element at a
+  // time.
   bool readsBeside(const Matrix &result, const Matrix &other) const override {
     bool isRow = other.rowStride == 0 &&
                  (other.columnStride == 0 || other.columnStride == 1);

@@ -58,7 +58,7 @@ struct PostOpPattern {
   /// result.
   enum class Operand : uint8_t {
     None,
-    Number, ///< The same for all elements, of the result's type.
+    Number, ///< One number for all elements, of the result's type.
     Row,    ///< The same for all rows, of the result's type: a bias.
     Full,   ///< A matrix of the result's type.
     Other
@@ -75,8 +75,8 @@ struct ProductSize {
 /// The type in which the library multiplies elements.
 struct FactorType {
   mlir::Type type;
-  /// Why the elements are not multiplied in their own type, if that was asked
-  /// for; otherwise empty.
+  /// Why the elements are not multiplied in their own type, if that was
+  /// requested; otherwise empty.
   std::string obstacle;
 };
 
@@ -85,8 +85,7 @@ struct Matrix {
   mlir::Type element;
   int64_t rows, columns;
   int64_t rowStride, columnStride;
-  /// A divisor of the number of elements in front of each matrix in its
-  /// allocation.
+  /// Divides the number of elements that precede each matrix in its allocation.
   int64_t begin;
 };
 
@@ -147,7 +146,7 @@ public:
   /// Returns true if the target has kernels for attention. For other targets,
   /// causal attention is split into blocks of queries.
   virtual bool hasAttention() const = 0;
-  /// Returns true if the target sorts with kernels, and long rows with several
+  /// Returns true if the target sorts with kernels; a long row takes several
   /// (`Sort.h`). On other targets the runtime sorts any row in one step.
   virtual bool sortsByKernels() const = 0;
 

@@ -247,14 +247,14 @@ void BlockChunker::report(Operation *op, StringRef what,
   };
   if (!verdict.why.empty()) {
     remark::missed(op->getLoc(), options)
-        << "waits " + us(verdict.whole) + "; " + what.str() +
-               " could hide it, but " + verdict.why;
+        << "devices wait " + us(verdict.whole) + " for it; " + what.str() +
+               " could hide this time, but " + verdict.why;
     return;
   }
   if (verdict.pieces == 0) {
     remark::missed(op->getLoc(), options)
         << what.str() + " would take " + us(verdict.chunked) +
-               "; without it, " + us(verdict.whole);
+               "; without overlap, the same work takes " + us(verdict.whole);
     return;
   }
   remark::passed(op->getLoc(), options)
@@ -274,15 +274,15 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
   const ReshardStep &step = getStep(gather);
   std::optional<int64_t> only = getOnlyDim(step);
   if (!only)
-    return "the all-gather joins several dimensions";
+    return "the all-gather gathers along several dimensions";
   dim = *only;
   Value input = gather.getInput();
   auto type = cast<RankedTensorType>(input.getType());
   AxisList cut = getLayout(input).dims[dim].axes;
   if (type.getDimSize(dim) % getSize(cut) != 0)
-    return llvm::formatv("{0} rows on {1} devices make blocks of different "
-                         "sizes",
-                         type.getDimSize(dim), getSize(cut));
+    return llvm::formatv(
+        "{0} rows cannot be cut into equal blocks for {1} devices",
+        type.getDimSize(dim), getSize(cut));
   SmallVector<Operation *> users;
   for (Operation *user : gather->getUsers())
     if (user->getBlock() == &block && !llvm::is_contained(users, user))
@@ -306,8 +306,8 @@ std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
     products.push_back(std::move(product));
   }
   if (products.empty())
-    return "the products sum over the gathered dimension, or both operands of "
-           "a product have it";
+    return "every product either sums over the gathered dimension or has it in "
+           "both operands";
   for (Operation *user : gather->getUsers()) {
     Operation *own = block.findAncestorOpInBlock(*user);
     if (own && own->isBeforeInBlock(first))
@@ -345,7 +345,9 @@ static Operation *findAfterProduct(Value value) {
 }
 
 static std::string standsBetween(Operation *op) {
-  return (op->getName().getStringRef() + " stands between").str();
+  return (op->getName().getStringRef() +
+          " stands between the collective and the product")
+      .str();
 }
 
 void BlockChunker::visitGather(AllGatherOp gather) {
@@ -438,7 +440,8 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     return "its reduction is not a sum";
   if (getMerged(in.unreduced) != getMerged(step.axes))
     return "its operand is also unreduced along other axes";
-  // Otherwise the sum has more addends than the devices' products.
+  // The sum may only have the products of the devices' blocks as addends; an
+  // unreduced operand would add others.
   EinsumOp einsum = product.op;
   if (llvm::any_of(einsum->getOperands(), [&](Value operand) {
         return !getLayout(operand).unreduced.empty();
@@ -451,7 +454,7 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
   if (step.kind == CollectiveKind::ReduceScatter) {
     std::optional<int64_t> only = getOnlyDim(step);
     if (!only)
-      return "the reduce-scatter cuts several dimensions";
+      return "the reduce-scatter scatters along several dimensions";
     dim = *only;
     if (!fits(dim, step.dimAxes[dim]))
       return "both operands have the scattered dimension, or its blocks differ "
@@ -473,7 +476,7 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     scatter = own;
     return {};
   }
-  return "no dimension that only one operand has is cut into equal blocks";
+  return "no dimension that only one operand has can be cut into equal blocks";
 }
 
 void BlockChunker::visitSum(CollectiveOpInterface sum) {
@@ -486,10 +489,10 @@ void BlockChunker::visitSum(CollectiveOpInterface sum) {
   if (!einsum || einsum->getBlock() != &block || !addends.hasOneUse()) {
     Operation *between = findAfterProduct(addends);
     if (einsum || between)
-      report(
-          sum, kScattering,
-          {between ? standsBetween(between) : "other ops use the addends, too",
-           0, exposed});
+      report(sum, kScattering,
+             {between ? standsBetween(between)
+                      : "other ops also use the partial sums",
+              0, exposed});
     return;
   }
   const ReshardStep &step = getStep(sum);

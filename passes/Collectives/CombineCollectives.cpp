@@ -235,7 +235,7 @@ void BlockCombiner::collect() {
       continue;
     const ReshardStep &step = getStep(collective);
     // Collectives that the user wrote into a manual region stay unchanged,
-    // except for sums: those of gradients are written one by one.
+    // except for sums: users often write a separate sum for each gradient.
     if (isFree(step.kind) ||
         (isAlongManualAxes(collective) && !isReduction(step.kind)))
       continue;
@@ -347,7 +347,7 @@ BlockCombiner::findMakers(const Candidate &candidate) {
 
 void BlockCombiner::makeOperands(Queue &queue, const Candidate &first,
                                  Operation *before) {
-  // The bytes that the launch moves so far.
+  // Returns the bytes that the launch moves so far.
   auto getBytes = [&] {
     return queue.bytes + (first.isReady ? 0 : first.bytes);
   };
@@ -548,8 +548,8 @@ struct CombineCollectives
     return blocks;
   }
 
-  /// Returns the number of collectives that share a launch with others; none if
-  /// nothing has changed.
+  /// Returns the number of collectives that share a launch with others; nullopt
+  /// if nothing has changed.
   static std::optional<int64_t> combine(FunctionOpInterface function,
                                         const Mesh &mesh, int64_t bucket) {
     bool isChanged = false;
@@ -563,9 +563,10 @@ struct CombineCollectives
     return isChanged ? std::optional<int64_t>(combined) : std::nullopt;
   }
 
-  /// The largest bucket with which a device's memory suffices. If there is
-  /// none, the bucket with which the device needs the least memory; none if it
-  /// needs even less when no collective is moved.
+  /// Returns the largest bucket with which the program fits into a device's
+  /// memory. If none fits, returns the bucket with which the program needs the
+  /// least memory, or nullopt if it needs even less when no collective is
+  /// moved.
   std::optional<int64_t> findBucket(FunctionOpInterface function,
                                     const Mesh &mesh, int64_t capacity) {
     ShardingTable table(&getContext(), mesh);

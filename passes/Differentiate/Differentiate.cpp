@@ -27,7 +27,7 @@ findTrained(func::FuncOp function, ArrayRef<NamePattern> patterns) {
     if (isFloatTensor(function.getArgumentTypes()[i]))
       floats.push_back(i);
   if (failed(checkPatterns(function, patterns, floats, "train",
-                           "argument of floats")))
+                           "floating-point argument")))
     return failure();
   for (unsigned i : floats)
     if (patterns.empty() ? getRole(function, i) == Role::Parameter

@@ -232,9 +232,10 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
     return emitError(rule.loc)
            << prefix(ErrorCode::PlanDoesNotFit) << "\""
            << rule.pattern.getText() << "\" cuts each part of argument " << name
-           << ", but the argument has no parts: they exist only where "
-              "tp-split-packed has cut a stored tensor of that name "
-              "(tp.source) as the program slices it; write \"colwise\", "
+           << ", but the argument has no parts: tp-split-packed splits an "
+              "argument only if it reads a whole stored tensor of its own name "
+              "(tp.source) and the program slices it into parts; write "
+              "\"colwise\", "
               "\"rowwise\" or a list of axes per dimension";
   auto sharding = TensorSharding::replicate(type.getRank());
   cut(sharding, dims, argument);
@@ -385,8 +386,8 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
       return success();
     return emitError(module.getLoc())
            << prefix(ErrorCode::UnmatchedPattern)
-           << "no argument has a name that the plan knows; give the arguments "
-              "the names of Hugging Face, in tp.name, or write a plan file";
+           << "the plan recognizes none of the arguments by name; set tp.name "
+              "to the names that Hugging Face uses, or write a plan file";
   }
   SmallVector<StringRef> known(names.begin(), names.end());
   bool isUnmatched = false;
@@ -451,8 +452,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     if (found || (!read.cutsByWords() && axis == "model"))
       return found;
     return complainAboutAxis(at, mesh, axis)
-           << ", along which the words of a plan cut; give an axis this name, "
-              "or list for each dimension its axes, out of"
+           << ", along which the words of a plan cut tensors; give an axis "
+              "this name, or list axes for each dimension, chosen from"
            << writeAxes(mesh);
   }
 
@@ -494,9 +495,9 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     if (words.cutsSequence && count == 0)
       return emitError(getOperation().getLoc())
              << prefix(ErrorCode::IdlePlanWord)
-             << "sp cuts activations along the sequence, but no product with a "
-                "weight that megatron cuts has a sequence of two tokens or "
-                "more: write plan=megatron";
+             << "sp cuts activations along the sequence, but no weight that "
+                "megatron cuts is applied to a sequence of two or more tokens: "
+                "write plan=megatron";
     return success();
   }
 
@@ -504,7 +505,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     std::optional<unsigned> found = mesh.find(words.dataAxis);
     if (!found)
       return complainAboutAxis(at, mesh, words.dataAxis)
-             << ", along which ddp, fsdp and zero= cut; write zero=N:AXIS with "
+             << ", along which ddp, fsdp and zero= cut tensors; write "
+                "zero=N:AXIS with "
                 "one of"
              << writeAxes(mesh) << ", or give an axis this name";
     DataParallel data(mesh, *found, words);

@@ -188,22 +188,23 @@ LogicalResult DataParallel::checkUses(ModuleOp module) const {
     return module.emitError() << prefix(ErrorCode::IdlePlanWord);
   };
   if (words.cutsBatch && !hasBatch)
-    return error()
-           << "ddp cuts the batches of inputs, but no argument of at least one "
-              "dimension has the role \"input\"; give one tp.role = \"input\"";
+    return error() << "ddp cuts the batch dimension of inputs, but no argument "
+                      "of rank 1 or more has the role \"input\"; set tp.role = "
+                      "\"input\" on one";
   if (words.cutsBatch && !hasParameter)
-    return error() << "ddp treats every argument without another role as a "
-                      "batch, but no argument has the role \"parameter\": give "
-                      "the parameters tp.role = \"parameter\"";
+    return error()
+           << "ddp treats every argument as a batch unless its role says "
+              "otherwise, but no argument has the role \"parameter\": give "
+              "the parameters tp.role = \"parameter\"";
   if (words.zero == ZeroStage::State && !hasState)
-    return error() << "zero=1 cuts the state of the optimizer, but no argument "
-                      "of at least one dimension has the role "
-                      "\"optimizer_state\": write zero=2 or zero=3, or make a "
-                      "step with another optimizer by --tp-train";
+    return error()
+           << "zero=1 cuts the state of the optimizer, but no argument of rank "
+              "1 or more has the role \"optimizer_state\": write zero=2 or "
+              "zero=3, or use a different optimizer with --tp-train";
   if (words.zero == ZeroStage::Gradients && !hasGradient)
     return error() << "zero=2 cuts gradients, but no op of the program is "
-                      "marked as computing one (tp.gradient), as --tp-train "
-                      "does: write zero=1 or zero=3";
+                      "marked as computing a gradient (--tp-train adds this "
+                      "mark, tp.gradient): write zero=1 or zero=3";
   if (words.zero == ZeroStage::Parameters && !hasParameter)
     return error()
            << "zero=3 and fsdp cut parameters, but no argument has the role "

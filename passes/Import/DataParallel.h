@@ -46,7 +46,7 @@ private:
   TensorSharding getSharding(mlir::func::FuncOp function,
                              unsigned argument) const;
   /// Returns the sharding that a gradient or a state of the parameter `name`
-  /// has without the axis.
+  /// has before the axis is added.
   TensorSharding getSharding(mlir::func::FuncOp function, llvm::StringRef name,
                              llvm::ArrayRef<int64_t> shape) const;
   /// Adds the axis to the dimension of `shape` that the axis splits best.

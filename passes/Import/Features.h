@@ -13,12 +13,12 @@
 namespace tp {
 
 /// The input features of a weight are the dimensions that its op contracts. The
-/// output features are the dimensions that the op's result has. A bias has only
-/// output features.
+/// output features are the dimensions that the op's result keeps. A bias has
+/// only output features.
 struct Features {
   llvm::SmallVector<unsigned> in, out;
-  /// For an embedding table that is also the output head: its output features
-  /// as the head.
+  /// If the weight is an embedding table that is also the output head: the
+  /// output features that it has as the head.
   llvm::SmallVector<unsigned> headOut;
 };
 

@@ -75,7 +75,7 @@ private:
 
 /// Erases private functions that no function in use refers to. MLIR's
 /// symbol-dce is not used, because it searches all attributes of all ops and
-/// causes another verification of the ops.
+/// causes the ops to be verified again.
 class FunctionEraser {
 public:
   explicit FunctionEraser(ModuleOp module) : module(module) {}

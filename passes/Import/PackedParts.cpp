@@ -217,9 +217,9 @@ bool Tracker::visitSlice(SliceOp slice, Track track) {
   return slices.insert({slice, track.dim}).first->second == track.dim;
 }
 
-/// If an argument is followed, accepts only results with the same shape and
-/// dimension. An updated weight has these; other values, such as products with
-/// the weight, do not.
+/// If the tracked value is an argument, accepts only results that have its
+/// shape and are tracked along the same dimension. An updated weight is such a
+/// result; other values, such as products with the weight, are not.
 bool Tracker::visitReturn(OpOperand &use, Track track) {
   if (isa<BlockArgument>(root) &&
       (typeOf(use.get()).getShape() != typeOf(root).getShape() ||

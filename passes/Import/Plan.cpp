@@ -21,9 +21,10 @@ using Action = PlanWord::Action;
 static constexpr uint64_t kMaxBytes = 1 << 20;
 
 /// The words of transformers 5 (distributed/tensor_parallel.py and
-/// expert_parallel.py). There, words also differ in what they do to
-/// activations. Here, the shardings of activations follow from propagation, so,
-/// for example, `colwise_gather_output` and `colwise` are the same.
+/// expert_parallel.py). In transformers, words also differ in their effect on
+/// activations. In tp-opt, the shardings of activations follow from
+/// propagation, so `colwise_gather_output` and `colwise`, for example, mean the
+/// same.
 static std::optional<PlanWord> parseWord(StringRef word) {
   return llvm::StringSwitch<std::optional<PlanWord>>(word)
       .Cases({"colwise", "colwise_rep", "colwise_gather_output"},
@@ -36,8 +37,8 @@ static std::optional<PlanWord> parseWord(StringRef word) {
             PlanWord{Action::Rowwise, /*isPacked=*/false, /*isEmbedding=*/true})
       .Case("packed_colwise", PlanWord{Action::Colwise, /*isPacked=*/true})
       .Case("packed_rowwise", PlanWord{Action::Rowwise, /*isPacked=*/true})
-      // In transformers, the last two also sum gradients. Here, differentiation
-      // already does this.
+      // In transformers, the last two of these words also sum gradients. In
+      // tp-opt, differentiation already does this.
       .Cases({"replicate", "replicated_with_grad_allreduce", "mla_kv_a_proj"},
              PlanWord{Action::Replicate})
       .Case("grouped_gemm", PlanWord{Action::Experts})
@@ -114,14 +115,15 @@ FailureOr<Plan> Plan::read(MLIRContext *context, StringRef path,
     return emitError(getLoc(error->position))
            << prefix(getFileError(error->why, ErrorCode::UnreadablePlan))
            << error->message
-           << "; a plan is words, megatron, sp, ddp and fsdp, joined with +, "
-              "or a JSON file of name patterns";
+           << "; a plan is either one or more of the words megatron, sp, ddp "
+              "and fsdp, joined with +, or a JSON file of name patterns";
   const JsonFile &file = std::get<JsonFile>(parsed);
   const json::Object *entries = file.getRoot().getAsObject();
   if (!entries)
-    return emitError(getLoc({})) << prefix(ErrorCode::UnreadablePlan)
-                                 << "expects a plan of one object, "
-                                    "{\"layers.*.q_proj\": \"colwise\", ..}";
+    return emitError(getLoc({}))
+           << prefix(ErrorCode::UnreadablePlan)
+           << "expects a plan to be a single JSON object, "
+              "{\"layers.*.q_proj\": \"colwise\", ..}";
 
   Plan plan;
   for (StringRef key : file.getKeys()) {
@@ -178,9 +180,9 @@ LogicalResult Plan::addEntry(StringRef pattern, const json::Value &value,
     return emitError(loc)
            << prefix(ErrorCode::BadPlanEntry)
            << llvm::formatv("{0}", value).str()
-           << " is not a known word of a plan: write \"colwise\", \"rowwise\", "
-              "\"replicate\", another word of transformers' plans or a list of "
-              "axes per dimension";
+           << " is not a valid plan entry: write \"colwise\", \"rowwise\", "
+              "\"replicate\", another word from the plans of Transformers, or "
+              "a list of axes per dimension";
   return add(pattern, word, {}, isShipped, loc);
 }
 

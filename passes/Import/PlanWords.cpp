@@ -44,10 +44,11 @@ static LogicalResult parseZero(PlanWords &words, StringRef text, Location loc) {
                    .Case("3", ZeroStage::Parameters)
                    .Default(std::nullopt);
   if (!known || (axis.empty() && text.contains(':')))
-    return error() << " is not a stage of ZeRO: write zero=1 to cut the state "
-                      "of the optimizer along the data axis, zero=2 for "
-                      "gradients, too, zero=3 for parameters, too, and "
-                      "zero=1:AXIS if the axis is not called data";
+    return error()
+           << " is not a stage of ZeRO: write zero=1 to cut the optimizer "
+              "state along the data axis, zero=2 to cut the gradients as well, "
+              "zero=3 to cut the parameters as well, and "
+              "zero=1:AXIS if the axis is not called data";
   if (words.zero != ZeroStage::None && *known != words.zero)
     return error() << " contradicts fsdp, which means ddp and zero=3: write "
                       "ddp instead of fsdp";

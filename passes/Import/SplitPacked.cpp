@@ -559,7 +559,7 @@ void Splitter::run() {
   moveDonations();
   for (const auto &[argument, split] : splits.arguments)
     addParts(cast<BlockArgument>(argument), split);
-  // In program order, because one sum may depend on another.
+  // Sums are replaced in program order, because one sum may depend on another.
   SmallVector<Operation *> sums;
   for (Operation &op : function.front())
     if (splits.sums.contains(&op))
@@ -600,9 +600,9 @@ struct SplitPackedPass : tp::impl::SplitPackedPassBase<SplitPackedPass> {
   }
 
 private:
-  /// Entries that share a stored tensor must all split it in the same way or
-  /// keep it whole. Returns true if any names were added to `whole`, the set of
-  /// tensors kept whole.
+  /// Entries that share a stored tensor must either all split it in the same
+  /// way or all keep it whole. Returns true if any names were added to `whole`,
+  /// the set of tensors kept whole.
   static bool addUnlike(ArrayRef<func::FuncOp> entries, ArrayRef<Splits> plans,
                         llvm::DenseSet<StringAttr> &whole) {
     llvm::DenseMap<StringAttr, std::optional<Split>> known;

@@ -185,8 +185,8 @@ private:
     return part.get();
   }
 
-  /// Keeps the global function under another name, so that the local one can be
-  /// checked against it.
+  /// Keeps the global function under a different name, so that the local one
+  /// can be checked against it.
   void keepGlobal(func::FuncOp local) {
     global.setPrivate();
     global->setAttr(kLocalFormAttr, FlatSymbolRefAttr::get(local));
@@ -204,7 +204,8 @@ private:
       last->setDiscardableAttr(globalOpName, builder.getUnitAttr());
   }
 
-  /// The same for results that may come from several ops.
+  /// Marks the local ops that define `results`, the results of one global op.
+  /// They may come from several local ops.
   void tag(ArrayRef<Value> results) {
     Operation *last = results.front().getDefiningOp();
     if (results.size() == last->getNumResults() &&
@@ -261,9 +262,10 @@ private:
 
   LogicalResult localizeOp(Operation *op) {
     if (isa<ReshardOp, ConstraintOp, BarrierOp, GroupOp>(op))
-      return op->emitError() << prefix(ErrorCode::MissingSharding)
-                             << "is not the program of one device yet: run "
-                                "tp-partition and tp-plan-collectives first";
+      return op->emitError()
+             << prefix(ErrorCode::MissingSharding)
+             << "this op is not yet part of a program for one device: run "
+                "tp-partition and tp-plan-collectives first";
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
       operands.push_back(mapping.lookup(operand));

@@ -35,8 +35,8 @@ static std::string findObstacle(AttentionOpInterface op) {
   for (int64_t features : {size.features, size.valueFeatures})
     if (features * bytes > step::kMaxFeatureBytes ||
         features * bytes % step::kFeatureBytes != 0)
-      return llvm::formatv("attention kernels expect at most {1} features, in "
-                           "multiples of {2}, and not {0}",
+      return llvm::formatv("attention kernels support at most {1} features, "
+                           "and only multiples of {2}, got {0}",
                            features, step::kMaxFeatureBytes / bytes,
                            step::kFeatureBytes / bytes);
   double scale = op.getScale().convertToDouble();
@@ -45,7 +45,8 @@ static std::string findObstacle(AttentionOpInterface op) {
   double rows = double(size.heads) * size.rows * getAttentionParts(size);
   double features = std::max(size.features, size.valueFeatures);
   if (std::max(rows, double(size.heads) * size.keys * features) > INT32_MAX)
-    return "attention kernels expect at most 2^31 rows, keys and values";
+    return "attention kernels support fewer than 2^31 rows, and fewer than "
+           "2^31 elements of keys and values";
   return "";
 }
 
@@ -165,7 +166,7 @@ void ProgramLowering::chooseBetween(size_t ways,
     } else {
       lower(i);
     }
-    buffers = outerBuffers; // views created inside are not available outside
+    buffers = outerBuffers; // views created in a region end with it
   }
 }
 

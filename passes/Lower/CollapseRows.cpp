@@ -52,7 +52,7 @@ static bool isIndexed(BlockArgument argument) {
 }
 
 /// Gives the operands of `rows` the sizes and strides that `reshape` computes
-/// from their present ones.
+/// from their current ones.
 static void setDomain(step::RowsOp rows, ArrayRef<int64_t> domain,
                       function_ref<void(SmallVectorImpl<int64_t> &shape,
                                         SmallVectorImpl<int64_t> &strides)>

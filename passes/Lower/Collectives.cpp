@@ -114,8 +114,8 @@ namespace {
 struct Transfer {
   SmallVector<int64_t> piece;
   SmallVector<Cut> out, in;
-  /// Received pieces are numbered like sent ones; `order` permutes their cuts
-  /// into the order of `in`.
+  /// Only set for an all-to-all, whose received pieces are numbered in the
+  /// order of `out`: the permutation from that order to the order of `in`.
   SmallVector<int64_t> order;
 };
 } // namespace
@@ -334,8 +334,8 @@ void ProgramLowering::CollectiveBuilder::sendTogether() {
                            ? from
                            : lowering.allocate({in * length}, element));
   for (auto [i, transfer] : llvm::enumerate(transfers)) {
-    // Received chunks are numbered like sent ones: the cuts of an all-to-all
-    // are in the order of `out`.
+    // Received chunks are numbered in the same order as the sent ones, which
+    // for an all-to-all is the order of `out`.
     ArrayRef<Cut> cuts = transfer.order.empty() ? transfer.in : transfer.out;
     lowering.views[op->getResult(i)] =
         join(i, getTenant(to, offsets[i], length,
@@ -351,9 +351,10 @@ void ProgramLowering::lowerCollective(CollectiveOpInterface op) {
 
 void ProgramLowering::lowerShift(ShiftOp op) {
   if (!mesh || op.getMesh() != mesh->name)
-    return void(fail(op, ErrorCode::UnknownMesh)
-                << "the collective is on another mesh than the program: @"
-                << op.getMesh());
+    return void(
+        fail(op, ErrorCode::UnknownMesh)
+        << "the mesh of the collective differs from the mesh of the program: @"
+        << op.getMesh());
   AxisList axes = resolveAxes(op.getAxes().getAxes(), *mesh);
   int64_t size = getSize(axes);
   SmallVector<int64_t> permutation;

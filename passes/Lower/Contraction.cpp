@@ -158,10 +158,10 @@ static bool isContiguousAlong(const View &view, StringRef letters,
 /// Makes `operand` a copy with its letters in an order that the library can
 /// read.
 void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
-  // The result's letters keep their order in C, and summed letters their order
-  // in the other operand. Letters that only this operand has are put last,
-  // which makes them contiguous, if the library can read that order; for A,
-  // only if they are contiguous already. Otherwise the summed letters are put
+  // The result's letters keep their order in C, and summed letters keep their
+  // order in the other operand. Letters that the other operand lacks are put
+  // last, and thus become contiguous, if the library can read that order and,
+  // for A, if they are contiguous already. Otherwise the summed letters are put
   // last.
   std::string wanted, own, summed;
   Operand other = operand == A ? B : A;
@@ -254,7 +254,7 @@ void ProgramLowering::ContractionBuilder::makeFit() {
 /// Returns true if `weight` is the same in every run and every iteration.
 bool ProgramLowering::ContractionBuilder::isConstant(const View &weight) {
   if (weight.by != 0)
-    return false; // each iteration reads another weight
+    return false; // each iteration reads a different weight
   step::ProgramOp program = lowering.program;
   auto argument = dyn_cast<BlockArgument>(weight.root);
   if (!argument || argument.getArgNumber() >= program.getInputs().size())
@@ -305,7 +305,7 @@ void ProgramLowering::ContractionBuilder::emitBlocks(
   auto loop =
       step::LoopOp::create(lowering.builder, lowering.loc, blocks.count);
   {
-    // Views created inside are not available outside.
+    // Views created in the loop are not available outside of it.
     auto outerBuffers = lowering.buffers;
     OpBuilder::InsertionGuard guard(lowering.builder);
     lowering.builder.setInsertionPointToStart(&loop.getBody().emplaceBlock());

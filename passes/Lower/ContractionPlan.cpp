@@ -175,9 +175,9 @@ View tp::permute(const View &view, StringRef from, StringRef to) {
 /// With fewer rows, or columns, the library would be inefficient.
 static constexpr int64_t kLeastRows = 128;
 
-/// The size of a block must be a multiple of this number, since a view that
-/// moves with a loop must move by whole cache lines (see step.view). 0 if the
-/// letter cannot be split into blocks.
+/// The size of a block must be a multiple of this number, since an offset that
+/// advances with a loop must advance by whole cache lines (see step.view). 0 if
+/// the letter cannot be split into blocks.
 static int64_t getBlockUnit(const Contraction &contraction, char letter) {
   constexpr int64_t line = 64;
   int64_t unit = 1;
@@ -186,7 +186,7 @@ static int64_t getBlockUnit(const Contraction &contraction, char letter) {
     if (stride == 0)
       continue;
     if (view.by != 0)
-      return 0; // it already moves with another loop
+      return 0; // its offset already advances with another loop
     int64_t bytes = stride * step::getElementBytes(view.element);
     unit = std::lcm(unit, line / std::gcd(line, bytes));
   }

@@ -4,7 +4,7 @@
 /// \file Distances between the ops of a block, counted in contractions: other
 /// ops take little time compared with them.
 ///
-/// A value that waits for an op far away occupies memory all that time.
+/// A value that is kept for an op far away occupies memory until then.
 /// Therefore values that a backward pass recomputes are neither shared with the
 /// forward pass nor fused into it.
 

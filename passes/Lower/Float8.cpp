@@ -5,9 +5,9 @@
 // generator supports them.
 //
 // f8E4M3FN and f8E5M2 differ in three constants. Subnormal numbers are evenly
-// spaced: each is an integer times the spacing. To narrow to one, we add an f32
-// whose last bit is worth that spacing; the low bits of the sum are then the
-// integer, rounded as f32 rounds.
+// spaced: each is an integer times the spacing. To convert an f32 to a
+// subnormal number, we add an f32 whose last bit is worth that spacing. The low
+// bits of the sum are then the integer, rounded as f32 rounds.
 
 #include "ScalarOps.h"
 

@@ -291,7 +291,8 @@ bool FusionGroups::canJoin(unsigned unit, Operation *op, Level level) const {
       return false;
     if (inside)
       continue;
-    // The operand must come from outside, and must not depend on the unit.
+    // The operand must come from outside of the unit, and must not depend on
+    // it.
     if (std::optional<unsigned> producer = getProducer(operand))
       if (*producer == unit || reaches(*producer, unit))
         return false;

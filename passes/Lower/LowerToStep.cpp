@@ -78,8 +78,8 @@ uint64_t ProgramLowering::getLoopNumber(Operation *loop) {
   return number;
 }
 
-/// Copies once per index of the shortest dimension. Returns false if that would
-/// take too many copies.
+/// Makes one copy for each index of the shortest dimension. Returns false if
+/// that would be too many copies.
 bool ProgramLowering::copyInParts(const View &from, const View &to,
                                   Operation *op) {
   constexpr int64_t kMostParts = 16;
@@ -124,9 +124,9 @@ void ProgramLowering::copy(const View &from, const View &to, Operation *op) {
   if (count > step::kMaxCopyRank && copyInParts(source, destination, op))
     return;
   if (count > step::kMaxCopyRank) {
-    fail(op, ErrorCode::TooManyDims)
-        << "cannot copy " << count
-        << " dimensions that cannot be merged in one step; reshape the tensor";
+    fail(op, ErrorCode::TooManyDims) << "cannot copy " << count
+                                     << " dimensions in one step, because they "
+                                        "cannot be merged; reshape the tensor";
     return;
   }
   step::CopyOp::create(builder, loc, getBuffer(source), getBuffer(destination));

@@ -51,8 +51,8 @@ private:
   /// The memory of the function's result that `value` becomes, if that memory
   /// is already free; otherwise a new buffer.
   View allocateFor(mlir::Value value);
-  /// The same, except that a value whose only use is as a part of a tp.concat
-  /// or spmd.assemble gets a view of its part of that op's result.
+  /// Like allocateFor, except that a value whose only use is as a part of a
+  /// tp.concat or spmd.assemble gets a view of its part of that op's result.
   View allocatePart(mlir::Value value);
   /// The memory of the argument that is donated to `value`, or null if it may
   /// not be written yet. It may be written when all ops that read the argument,
@@ -82,7 +82,7 @@ private:
   void lowerRows(const FusionGroups &graph, unsigned index);
   View materialize(mlir::Value inlineValue);
   void materialize(mlir::Value inlineValue, const View &to);
-  /// Copy or fill with a row program, where the runtime has no step for it.
+  /// Copy or fill with a row program if the runtime has no suitable step.
   void copyByRows(const View &from, const View &to);
   void fillByRows(const View &to, mlir::TypedAttr value);
   View lowerSlice(DynamicSliceOp op);
@@ -174,8 +174,9 @@ private:
 
   /// Views of values in the current region and the regions around it.
   llvm::DenseMap<mlir::Value, View> views;
-  /// View ops by root and type, the loop or axes that they move with, the
-  /// offset along the axes, and the distance.
+  /// View ops by root and type, the loop or the axes that their offset depends
+  /// on, the number of positions added along the axes, and the distance per
+  /// iteration or position.
   llvm::DenseMap<std::tuple<std::pair<mlir::Value, mlir::Type>,
                             std::pair<mlir::Operation *, mlir::Attribute>,
                             int64_t, int64_t>,

@@ -83,8 +83,9 @@ private:
 
 } // namespace
 
-/// The start of a slice in the first iteration, clamped to 0 .. `last`, and how
-/// far it moves in each iteration. None if it does not move evenly.
+/// The start of a slice in the first iteration, clamped to 0 .. `last`, and the
+/// distance by which it advances in each iteration. None if the start is not
+/// known at compile time, or if the distance varies.
 static std::optional<std::pair<int64_t, int64_t>>
 getProgression(TurnFunction &function, int64_t last) {
   int64_t count = function.loop ? *function.loop.getTripCount() : 1;
@@ -108,8 +109,8 @@ getProgression(TurnFunction &function, int64_t last) {
 
 void tp::findMotions(Block &block) {
   for (auto op : llvm::make_early_inc_range(block.getOps<DynamicSliceOp>())) {
-    // In strided memory, slices rarely have the alignment that a moving view
-    // needs.
+    // In strided memory, slices rarely have the alignment that a view needs if
+    // its offset advances with a loop.
     Operation *producer = op.getInput().getDefiningOp();
     ArrayRef<int64_t> whole =
         cast<RankedTensorType>(op.getInput().getType()).getShape();

@@ -94,8 +94,8 @@ View ProgramLowering::lowerBlock(spmd::BlockOp op) {
   View input = getView(op.getInput());
   int64_t dim = op.getDim();
   int64_t block = typeOf(op.getResult()).getDimSize(dim);
-  // Kernels rely on the alignment of buffers, and a buffer can move in one way
-  // only.
+  // Kernels rely on the alignment of buffers, and the offset of a view cannot
+  // depend on both a loop and the device's position.
   int64_t step = block * input.strides[dim];
   if (input.by != 0 ||
       step * step::getElementBytes(input.element) % step::kArenaAlignment != 0)

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The target that a module is compiled for. The user gives it once; then the
+// The target that a module is compiled for. The user specifies it once, and the
 // module's plan records it.
 
 #ifndef TPOPT_PASSES_LOWER_PLANNEDTARGET_H

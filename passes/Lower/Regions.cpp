@@ -15,7 +15,7 @@
 // The last copy is omitted if a step can write directly to that location, such
 // as a slice of a stack of activations. Values that a loop only reads are not
 // carried: they are read in place. A layer of stacked weights is read through a
-// view that moves with the loop.
+// view whose offset advances with the loop.
 
 #include "Lowering.h"
 
@@ -80,7 +80,7 @@ void ProgramLowering::storeYielded(YieldOp yield, ArrayRef<View> results) {
 void ProgramLowering::lowerRegion(Region &region, Block &block,
                                   ValueRange arguments, ArrayRef<View> places,
                                   ArrayRef<View> results) {
-  // Views created inside are not available outside.
+  // Views created in the region are not available outside of it.
   auto yield = cast<YieldOp>(block.getTerminator());
   // A location that no op reads before the end may be written directly.
   auto isRead = [&](const View &result) {

@@ -361,8 +361,9 @@ Value ScalarBuilder::compare(ComparePredicate predicate) {
                         operands[1]);
 }
 
-/// Truncates towards zero. Values out of range saturate, and NaN becomes 0. A
-/// cast is undefined for these, so it only gets values that fit.
+/// Truncates towards zero. Values out of range saturate, and NaN becomes 0. The
+/// cast itself is undefined for such values, so it is applied only to values
+/// that fit.
 Value ScalarBuilder::truncate(IntegerType to) {
   using F = arith::CmpFPredicate;
   bool toUnsigned = to.isUnsigned();

@@ -22,8 +22,8 @@ mlir::Value widenScalar(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value narrowScalar(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, mlir::Type element);
 
-/// The same for 8-bit floats, whose compute type is f32. narrowFloat8 also
-/// takes f64.
+/// Convert 8-bit floats, whose compute type is f32. narrowFloat8 also converts
+/// from f64.
 bool isFloat8(mlir::Type type);
 mlir::Value widenFloat8(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value);

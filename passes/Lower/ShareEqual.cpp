@@ -106,8 +106,7 @@ private:
     Block *block = value.getParentBlock();
     const Distances &order = distances.at(block);
     Operation *at = block->findAncestorOpInBlock(*op);
-    // One such use is enough, so stop there: a value may have thousands of
-    // uses.
+    // Stop at the first such use: a value may have thousands of uses.
     return order.isNear(value.getDefiningOp(), at) ||
            llvm::any_of(value.getUsers(), [&](Operation *user) {
              return order.isNear(block->findAncestorOpInBlock(*user), at);

@@ -9,10 +9,10 @@
 /// need a copy, if the dimensions that it merges are not contiguous in memory:
 /// a transposed 4x8 cannot be read as 32.
 ///
-/// In a loop, a view may move by a number of elements in every iteration, as
-/// for the layer of stacked weights that the iteration uses. Alternatively, its
-/// offset may depend on the device's position along axes, as for the device's
-/// own block of a gathered tensor.
+/// In a loop, the offset of a view may advance by a fixed number of elements in
+/// every iteration: the iteration then uses its own layer of stacked weights.
+/// Alternatively, the offset may depend on the device's position along axes:
+/// the device then uses its own block of a gathered tensor.
 
 #ifndef TPOPT_PASSES_LOWER_VIEW_H
 #define TPOPT_PASSES_LOWER_VIEW_H
@@ -27,7 +27,8 @@ struct View {
   llvm::SmallVector<int64_t> shape;
   llvm::SmallVector<int64_t> strides;
   int64_t offset = 0;
-  mlir::Operation *loop = nullptr; ///< The step.loop that the view moves with.
+  /// The step.loop with which the offset advances; null if it does not.
+  mlir::Operation *loop = nullptr;
   /// If not in a loop: the axes along which the device's position, plus `plus`,
   /// determines the offset.
   spmd::AxisListAttr axes;

@@ -77,7 +77,7 @@ public:
       : root(root), manual(dyn_cast<ManualOp>(root)), table(table),
         planner(root, table, cost, options), options(options) {}
 
-  /// After run(): an upper bound on how much less another plan could cost.
+  /// Valid after run(): an upper bound on what any other plan could save.
   double getGap() const { return planner.getGap(); }
 
   LogicalResult run() {
@@ -112,7 +112,7 @@ private:
       return op->emitError()
              << prefix(ErrorCode::NoShardingRule) << op->getName()
              << " has no sharding rule: implement ShardingRuleOpInterface for "
-                "it by an external model, or put the op into an spmd.manual "
+                "it in an external model, or put the op into an spmd.manual "
                 "region over all axes";
     }
     return success();
@@ -216,8 +216,8 @@ private:
                                 entry.getLosses(), alternatives);
   }
 
-  /// Arguments and results keep the shardings that propagation gave them, now
-  /// closed, unless they were free.
+  /// Closes the shardings that propagation gave to arguments and results, or,
+  /// if these were free, writes the layouts that the planner chose.
   void closeSignature(FunctionOpInterface function) {
     auto close = [&](Type type, ShardingAttr sharding,
                      const TensorSharding *chosen) {
@@ -240,8 +240,8 @@ private:
     setSignature(function, arguments, results);
   }
 
-  /// Values enter and leave a manual region in the layout that is best for its
-  /// body.
+  /// Makes values enter and leave a manual region in the layout that is best
+  /// for its body.
   void closeBorder() {
     auto close = [&](ArrayAttr list, ValueRange carriers) {
       SmallVector<Attribute> closed;

@@ -181,7 +181,7 @@ void tp::buildCertificatePipeline(OpPassManager &manager,
 namespace {
 struct RenamedVerifierOptions : PassPipelineOptions<RenamedVerifierOptions> {
   Option<bool> report{*this, "report",
-                      llvm::cl::desc("As of tp-verify-structure"),
+                      llvm::cl::desc("As in tp-verify-structure"),
                       llvm::cl::init(false)};
 };
 } // namespace
@@ -211,7 +211,7 @@ void tp::registerTPOptPipelines() {
         buildShardPipeline(manager, options);
       });
   static PassPipelineRegistration<TrainOptions> train(
-      "tp-train", "Make a step of training of the program of a loss",
+      "tp-train", "Make a training step from a program that computes a loss",
       [](OpPassManager &manager, const TrainOptions &options) {
         buildTrainPipeline(manager, options);
       });

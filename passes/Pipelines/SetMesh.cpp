@@ -56,8 +56,8 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
     if (Operation *other = module.lookupSymbol("mesh");
         other && meshes.empty()) {
       error() << "'" << other->getName()
-              << "' already has the name of the new mesh, "
-              << "\"mesh\"; import the program first, or rename it";
+              << "' is already called \"mesh\", the name of the new mesh; "
+                 "import the program first, or rename the op";
       return signalPassFailure();
     }
     if (meshes.empty()) {
@@ -65,7 +65,7 @@ struct SetMesh : tp::impl::SetMeshPassBase<SetMesh> {
       MeshOp::create(builder, module.getLoc(), "mesh", attribute, nullptr);
       return;
     }
-    // Links describe the axes of the mesh they were written for.
+    // Links describe the axes of the old mesh, so they are removed.
     meshes[0].setMeshAttr(attribute);
     meshes[0].removeLinksAttr();
   }

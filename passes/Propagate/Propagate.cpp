@@ -57,7 +57,7 @@ public:
     size_t numValues = 0, numOps = 0;
     for (FunctionOpInterface function : functions) {
       numValues += function.getNumArguments() + function.getNumResults();
-      numOps += function.getNumResults(); // what is returned
+      numOps += function.getNumResults(); // the returned values
       function->walk([&](Operation *op) {
         ++numOps;
         numValues += op->getNumResults();
@@ -206,7 +206,7 @@ private:
     }
     op->emitError() << prefix(ErrorCode::NoShardingRule) << op->getName()
                     << " has no sharding rule: implement "
-                       "ShardingRuleOpInterface for it by an external model, "
+                       "ShardingRuleOpInterface for it in an external model, "
                        "or put the op into an spmd.manual region over all axes";
     return failure();
   }
@@ -372,9 +372,9 @@ private:
             return emitError(loc)
                    << prefix(ErrorCode::FreeAxisInManual) << "axis \""
                    << table.getMesh().axes[axis.axis].name
-                   << "\" is manual in the region around this value: each "
-                      "tensor there is already one device's part along it, so "
-                      "the axis cannot cut the tensor again";
+                   << "\" is manual in the region around this value: inside, "
+                      "tensors are already cut along this axis, so it cannot "
+                      "cut them again";
         if (BlockLayout{size, getSize(dim.axes)}.isUneven())
           return emitError(loc)
                  << prefix(ErrorCode::FreeAxisInManual)

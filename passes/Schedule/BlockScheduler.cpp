@@ -99,9 +99,9 @@ static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
   return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
 }
 
-/// The bytes that are in use because a collective is in flight. Storage of
-/// inputs and outputs is in use anyway and, in a loop, so is all storage from
-/// outside of the loop.
+/// The bytes that are in use because a collective is in flight. Does not count
+/// inputs and outputs or, in a loop, buffers from outside of the loop, since
+/// their storage is always in use.
 static int64_t getHeldBytes(step::CollectiveStartOp start) {
   int64_t bytes = 0;
   Value source = step::getRoot(start.getSource()),
@@ -114,8 +114,9 @@ static int64_t getHeldBytes(step::CollectiveStartOp start) {
   return source == destination ? bytes / 2 : bytes;
 }
 
-/// Finds the steps that pack the data to send; they move with the start. They
-/// write nothing else, and their operands do not change until the start.
+/// Finds the steps that pack the data to send and move together with the
+/// collective's start. Such a step writes nothing else, and its operands do not
+/// change until the start.
 void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
   Value source = step::getRoot(group.start.getSource());
   if (!source.getDefiningOp<step::AllocOp>())
@@ -131,7 +132,8 @@ void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
       return false;
     return llvm::all_of(
         conflicts.find(number, item.accesses).behind, [&](unsigned behind) {
-          // Another transfer that conflicts would wait until this one is done.
+          // A different transfer that conflicts with the step would have to
+          // wait until this transfer is done.
           return behind == group.number ||
                  (behind > group.number && !items[behind].transfer) ||
                  llvm::is_contained(before, behind);
@@ -164,7 +166,7 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
       const Item &item = items[other];
       if (item.transfer)
         transfer.after.push_back(*item.transfer);
-      else if (item.prepares) // of a transfer whose source this writes
+      else if (item.prepares) // packs the source of a transfer
         transfer.after.push_back(*item.prepares);
       else
         transfer.earliest = std::max(transfer.earliest, item.place + 1);
@@ -178,7 +180,8 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
   llvm::erase(transfer.after, self);
   llvm::sort(transfer.after);
   transfer.after.erase(llvm::unique(transfer.after), transfer.after.end());
-  // A later collective that conflicts waits for this one in its own start.
+  // A later collective that conflicts with this one waits for it before its own
+  // start.
   for (unsigned other :
        conflicts.find(group.number, items[group.number].accesses).behind)
     if (!items[other].transfer && !items[other].prepares) {
@@ -189,9 +192,9 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
 }
 
 /// Schedules the bodies of a control op first, since the outer schedule depends
-/// on their time. The time of a loop is that of all its iterations, of a
-/// `while` that of one iteration, of a branch that of the longer body, and of
-/// alternative implementations that of the faster one.
+/// on their time. The time of a loop covers all its iterations, that of a
+/// `while` one iteration, that of a branch the longer body, and that of
+/// alternative implementations the faster one.
 static ScheduledBlock scheduleControl(Operation *control,
                                       const Surroundings &given) {
   llvm::SmallVector<Prediction, 2> bodies;
@@ -308,7 +311,8 @@ Graph BlockScheduler::getGraph() const {
       node.after.push_back(other);
     }
   };
-  // Preparations belong to the node of their transfer, which comes later.
+  // Preparations have no nodes of their own: they belong to the node of their
+  // transfer, which comes later.
   unsigned numNodes = 0;
   for (auto [number, item] : llvm::enumerate(items))
     if (!item.prepares)
@@ -346,7 +350,7 @@ void BlockScheduler::reorder(llvm::ArrayRef<unsigned> order) {
       nodes.push_back(&item);
   llvm::DenseSet<Operation *> moved;
   auto moveToEnd = [&](auto &self, Operation *op) -> void {
-    // A control step uses buffers in its bodies.
+    // Ops in the bodies of a control step use buffers, too.
     op->walk([&](Operation *user) {
       for (Value operand : user->getOperands()) {
         Operation *made = operand.getDefiningOp();

@@ -18,8 +18,9 @@ static std::pair<int64_t, int64_t> getBytesOf(Value root) {
 }
 
 /// The accessed bytes of a buffer. `depth` is the number of loops between the
-/// step and the op that uses the buffer. A view that moves with any loop other
-/// than the innermost one around the step may be anywhere in its root.
+/// step and the op that uses the buffer. If the offset of a view advances with
+/// any loop other than the innermost one around the step, the view may be
+/// anywhere in its root.
 static Access getAccess(Value buffer, bool isWrite, int64_t depth) {
   Value root = step::getRoot(buffer);
   MemRefType type = step::bufferTypeOf(buffer);

@@ -21,8 +21,8 @@ struct Access {
   /// otherwise null. If set, `begin` and `end` cover the view's bytes at all
   /// positions.
   step::ViewOp placed = {};
-  /// Bytes that the access moves by with each iteration of the loop around the
-  /// step. If not 0, `begin` and `end` are those of the first iteration.
+  /// Bytes by which the access advances in each iteration of the loop around
+  /// the step. If not 0, `begin` and `end` are those of the first iteration.
   int64_t moves = 0;
 
   /// Returns true if both touch the same byte in the same iteration, at any

@@ -39,7 +39,7 @@ getTails(const Graph &graph,
 }
 
 /// The tails of nodes on a link that carries one transfer at a time. Transfers
-/// with shorter tails run after a transfer and extend its tail.
+/// with shorter tails follow a transfer on the link and may extend its tail.
 static std::vector<double>
 getTails(const Graph &graph,
          llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users) {

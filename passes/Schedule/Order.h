@@ -50,12 +50,12 @@ struct Graph {
 
 /// Returns the nodes in an order in which the device waits less for transfers:
 /// a permutation that keeps each node after those in `after`. Of the steps that
-/// can run, the one that is followed by the longest chain of time on the device
-/// and the link goes first. A step runs at most `window` nodes ahead of the
-/// oldest node that has not run. Steps out of order take at most `limit` bytes
-/// of buffers; the oldest step may always run, so the order as a whole can take
-/// more. A transfer stays before the node that it precedes in program order, or
-/// as close to it as `after` allows.
+/// can run, the step that is followed by the longest chain of work on the
+/// device and the link goes first. A step runs at most `window` nodes ahead of
+/// the oldest node that has not run. Steps out of order take at most `limit`
+/// bytes of buffers; the oldest step may always run, so the order as a whole
+/// can take more. A transfer stays before the node that it precedes in program
+/// order, or as close to it as `after` allows.
 std::vector<unsigned> findOrder(const Graph &graph, unsigned window,
                                 int64_t limit);
 

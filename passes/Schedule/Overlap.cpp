@@ -117,8 +117,9 @@ private:
     held += problem.transfers[i].bytes;
     ahead.push_back(i);
   }
-  /// A transfer that is done at its place or later holds no more memory than in
-  /// the program as written.
+  /// Stops counting the memory of a transfer that is done, once its place is
+  /// reached. From there on, it holds no more memory than in the program as
+  /// written.
   void release(unsigned i) {
     if (!states[i].isHeld || !states[i].isDone ||
         problem.transfers[i].place > at)
@@ -137,9 +138,9 @@ private:
            underWay.size() < limits.count;
   }
 
-  /// Finishes the oldest transfers until there is room. A transfer that is
-  /// ahead of its place frees no memory, since its result is not used before
-  /// that place.
+  /// Finishes the oldest transfers until there is room. Finishing a transfer
+  /// ahead of its place would free no memory, since its result is not used
+  /// before that place.
   bool makeRoom(unsigned i, bool mayWait) {
     while (!hasRoom(i)) {
       const unsigned *oldest = llvm::find_if(underWay, [&](unsigned other) {

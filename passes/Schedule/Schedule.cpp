@@ -92,10 +92,10 @@ LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
 }
 
 /// A collective whose result is needed late, or that starts early, has enough
-/// time in its own iteration. So each form shifts a number of the collectives
-/// that are needed first, and a number of those that start last. Stacked
-/// gathers that are made in the loop can all run ahead, since they need no
-/// extra buffers.
+/// time in its own iteration and need not be shifted. So each form shifts a
+/// number of the collectives that are needed first, and a number of those that
+/// start last. Stacked gathers that are made in the loop can all run ahead,
+/// since they need no extra buffers.
 std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
   auto getCounts = [](unsigned all) {
     llvm::SmallVector<unsigned> counts = {0};

@@ -16,8 +16,8 @@ namespace {
 
 /// Collectives that may run one iteration earlier or later than their own.
 struct Candidate {
-  /// Their starts, their dones, and the steps that move with them because they
-  /// make the source or use the result.
+  /// Their starts and dones, and the steps that move with the collectives
+  /// because they make the source or use the result.
   llvm::SetVector<Operation *> steps;
   /// Buffers of the body that these steps share with the rest of an iteration.
   llvm::SetVector<Value> shared;
@@ -151,7 +151,8 @@ bool Finder::receivesItsPart(step::CollectiveStartOp start) const {
 std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
   Value source = step::getRoot(start.getSource()),
         destination = step::getRoot(start.getDestination());
-  // Another step that writes there would have to stay after the collective.
+  // A different step that writes to the destination would have to stay after
+  // the collective.
   if (writers.lookup(destination).size() != 1 ||
       (!isOwn(destination) && !receivesItsPart(start)))
     return std::nullopt;
@@ -176,9 +177,9 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
 }
 
 /// All steps that touch the collective's result, or anything computed from it,
-/// move with the collective; no other step may touch that memory. Of the memory
-/// that the rest of the iteration writes, they may read only buffers of the
-/// body.
+/// move with the collective; no other step may touch that memory. These steps
+/// may read memory that the rest of the iteration writes only if it is a buffer
+/// of the body.
 std::optional<Candidate>
 Finder::getBehind(step::CollectiveStartOp start) const {
   Candidate candidate;
@@ -206,7 +207,7 @@ Finder::getBehind(step::CollectiveStartOp start) const {
     if (isOwn(root) && isWritten)
       candidate.shared.insert(root);
     else if (isWritten)
-      return std::nullopt; // it has changed one iteration later
+      return std::nullopt; // it changes before a later iteration reads it
   }
   candidate.place = numbers.size();
   for (Operation *step : llvm::to_vector(steps))
@@ -313,13 +314,13 @@ static void setMotion(step::ViewOp view, std::optional<int64_t> by,
   view.setLoop(loop);
 }
 
-/// Adjusts a view that moves with the loop to the copy's iteration.
+/// Adjusts a view whose offset advances with the loop to the copy's iteration.
 static void moveView(step::ViewOp view, int64_t depth, Iteration iteration) {
   int64_t number = view.getLoop();
   if (!view.getBy() || view.getAxes() || number < depth)
     return;
   int64_t by = *view.getBy();
-  // A copy outside of the new loop is in one loop fewer.
+  // A copy outside of the new loop is nested in one loop fewer.
   if (number > depth)
     return setMotion(view, by, iteration.inLoop ? number : number - 1);
   if (iteration.inLoop)

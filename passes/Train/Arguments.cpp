@@ -135,7 +135,7 @@ std::pair<double, double> Arguments::getPair(StringRef key,
   llvm::raw_string_ostream(example)
       << key << "=(" << llvm::format("%g,%g", fallback.first, fallback.second)
       << ")";
-  fail(key, *text, "write two numbers " + range.words + ", " + example);
+  fail(key, *text, "write two numbers " + range.words + ", as in " + example);
   return fallback;
 }
 
@@ -155,7 +155,7 @@ LogicalResult Arguments::finish() {
     if (llvm::is_contained(known, key))
       continue;
     InFlightDiagnostic diagnostic = complain();
-    diagnostic << "'" << name << "' has no '" << key << "': ";
+    diagnostic << "'" << name << "' has no argument '" << key << "': ";
     if (known.empty())
       return diagnostic << "it takes no arguments";
     return diagnostic << "write one of " << llvm::join(known, ", ");

@@ -29,9 +29,10 @@ static LogicalResult parseNumbers(Recipe &recipe, const RecipeText &text,
   if (!text.clip.empty()) {
     recipe.clip = parseNumber(text.clip);
     if (!recipe.clip || !kPositive.contains(*recipe.clip))
-      return emitBadOption(loc) << "clip=" << text.clip
-                                << " is not a norm of the gradients: write a "
-                                << "number above 0, as in clip=1.0";
+      return emitBadOption(loc)
+             << "clip=" << text.clip
+             << " is not a limit for the norm of the gradients: write a "
+             << "number above 0, as in clip=1.0";
   }
   constexpr int64_t kMostMicroBatches = 1 << 20;
   if (!text.accumulate.empty() &&

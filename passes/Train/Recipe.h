@@ -21,7 +21,7 @@ struct RecipeText {
 };
 
 struct Recipe {
-  /// Failure after an error.
+  /// Parses and checks the options; returns failure after an error.
   static mlir::FailureOr<Recipe> parse(const RecipeText &text,
                                        mlir::Location loc);
 

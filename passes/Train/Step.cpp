@@ -36,7 +36,7 @@ public:
   LogicalResult build(ArrayRef<Value> ofLoss);
 
 private:
-  /// Emits ops that reports and traces call `name`.
+  /// Emits ops that appear as `name` in reports and traces.
   Formulas at(const Twine &name) {
     return Formulas(builder, NameLoc::get(builder.getStringAttr(name)));
   }
@@ -60,7 +60,7 @@ private:
   LogicalResult checkNames();
   /// Converts gradients to the type of the states.
   SmallVector<Value> widen(ArrayRef<Value> gradients);
-  /// Marks the op that computes a gradient with the parameter's name.
+  /// Records, on the op that computes a gradient, the parameter's name.
   void mark(Value gradient, StringRef parameter);
   /// Adds an argument with the role of a state. It is zero before the first
   /// step.
@@ -234,7 +234,8 @@ void StepBuilder::update(unsigned argument, Value gradient) {
     states.emplace_back(state, value);
 }
 
-/// The new parameters and states come first, then the loss, then the others.
+/// The new parameters and states come first, then the loss, then the other
+/// results.
 void StepBuilder::finish() {
   SmallVector<Value> values;
   SmallVector<Attribute> attributes;

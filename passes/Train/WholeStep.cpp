@@ -113,7 +113,7 @@ void WholeLoss::run() {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     if (auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr))
       donors[donated.getInt()] = i;
-  // The sum of the losses, that of their weights, and all results.
+  // The sum of the losses, the sum of their weights, and all results.
   SmallVector<Value> inits = {zeros(lossType), zeros(lossType)};
   for (auto [i, result] : llvm::enumerate(results)) {
     RankedTensorType type = typeOf(result);

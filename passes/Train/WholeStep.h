@@ -12,8 +12,8 @@ namespace tp {
 
 /// Turns `function`, which computes the loss of one micro-batch, into a step
 /// over all micro-batches of `recipe`. It differentiates their total loss once,
-/// where `accumulate` adds up a gradient per micro-batch. Both steps have the
-/// same arguments and results but share no code, so that one verifies the
+/// whereas `accumulate` adds up one gradient per micro-batch. Both steps have
+/// the same arguments and results but share no code, so that one verifies the
 /// other. Fails after an error.
 mlir::LogicalResult buildWholeStep(mlir::func::FuncOp function,
                                    const Recipe &recipe,

@@ -85,7 +85,8 @@ SmallVector<TensorValue> TwiceComputed::draw(DenseEvaluator &evaluator,
   SmallVector<TensorValue> arguments =
       drawArguments(evaluator, function,
                     DataSet{/*seed=*/1, number, kind.signs, kind.magnitudes});
-  // Otherwise all micro-batches would count the same number of labels.
+  // Without ignored labels, all micro-batches would count the same number of
+  // labels.
   putComparedNumbers(function, arguments, number);
   makeStates(function, arguments, kind.ofStates);
   return arguments;
@@ -155,8 +156,8 @@ LogicalResult TwiceComputed::verify() {
   FailureOr<Program> program = Program::analyze(function);
   if (failed(program) || failed(checkArguments(*program, {})))
     return failure();
-  // The states are of various sizes relative to the gradients, since an
-  // optimizer may look only at the sign of their sum.
+  // The magnitude of the states relative to the gradients varies, since an
+  // optimizer may use only the sign of the sum of both.
   static constexpr Kind kinds[] = {
       {Signs::Any, Magnitudes::Small, /*ofStates=*/0x1p-20},
       {Signs::Any, Magnitudes::Small},
@@ -164,8 +165,9 @@ LogicalResult TwiceComputed::verify() {
       {Signs::PerArgument, Magnitudes::Moderate, /*ofStates=*/0x1p-8},
       {Signs::Any, Magnitudes::Large, /*ofStates=*/0x1p-4},
       {Signs::Any, Magnitudes::Tiny, /*ofStates=*/0x1p-12}};
-  // A data set may decide nothing: if no label of a micro-batch counts, its
-  // mean is NaN, and large numbers overflow. So more data sets are tried.
+  // A data set may be inconclusive: the mean of a micro-batch is NaN if all its
+  // labels are ignored, and large numbers may overflow. So further data sets
+  // are tried.
   constexpr unsigned kNumKinds = std::size(kinds), kNumTries = 3 * kNumKinds,
                      kEnough = 3;
   unsigned known = 0;
@@ -186,8 +188,8 @@ LogicalResult TwiceComputed::verify() {
   return success();
 }
 
-/// Checks on small sizes. A failure there proves nothing yet, since the small
-/// program may differ from the large one.
+/// Checks the program with small sizes. A failure does not yet prove an error,
+/// since the small program may differ from the large one.
 static LogicalResult checkShrunk(func::FuncOp both, StringRef condition) {
   SmallVector<std::pair<unsigned, unsigned>> donated, equal;
   unsigned numPairs = both.getNumResults() / 2;

@@ -57,7 +57,8 @@ Verdict tp::compareExactly(DenseEvaluator &evaluator,
 
 static InterpreterOptions getOptions(const DataSet &data, double unit) {
   InterpreterOptions options;
-  // Devices may add copies in different orders, and wide terms cancel more.
+  // Devices may add copies in different orders, and terms of wide magnitudes
+  // lose more digits when they cancel.
   options.tolerance = data.magnitudes == Magnitudes::Wide ? 1000 * unit : unit;
   options.garbage = data.number;
   return options;
@@ -128,7 +129,8 @@ bool FloatComparison::isEqual(unsigned result, int64_t i, Element got,
     if (distance <= 1e-13 * std::abs(wanted.real) || distance < 1e-250)
       return true;
   }
-  // One or two runs explain most differences.
+  // Runs the programs only as often as needed: one or two runs explain most
+  // differences.
   do {
     double spread = ofWhole.getSpread(result, i, wanted) +
                     ofLocal.getSpread(result, i, got);

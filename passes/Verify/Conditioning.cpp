@@ -18,8 +18,8 @@ Conditioning::Conditioning(const Program &program,
                            Rounding rounding)
     : program(program), arguments(arguments), options(options), unit(unit),
       rounding(rounding) {
-  // Errors depend on values: copies stay equal if they are computed in the same
-  // order.
+  // The random errors depend only on values, so copies that are computed in the
+  // same order stay equal; others may differ by any amount.
   this->options.tolerance = std::numeric_limits<double>::infinity();
 }
 

@@ -11,7 +11,7 @@
 // is only 10^-16:
 //
 //     1 + 2 + .. + 100            moves by 10^-9 of itself
-//     (10^12 + x) - 10^12         moves by 10^3: nothing can be said of it
+//     (10^12 + x) - 10^12         moves by 10^3: no conclusion is possible
 //     exp(1000) / exp(1000)       is NaN and stays NaN: that is not rounding
 
 #ifndef TPOPT_PASSES_VERIFY_CONDITIONING_H

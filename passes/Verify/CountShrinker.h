@@ -29,30 +29,32 @@ public:
   /// The small sizes of the axes that split the dimensions, by axis of the
   /// mesh.
   const std::map<unsigned, int64_t> &getAxes() const { return axes; }
-  /// The small size of a dimension of one of the op's tensors, operands first;
-  /// none if the local form does not count along that dimension.
+  /// The small size of dimension `dim` of one of the op's tensors, which are
+  /// numbered operands first; none if the local form does not count along that
+  /// dimension.
   virtual std::optional<int64_t> getSize(unsigned tensor,
                                          unsigned dim) const = 0;
 
   /// The tensor of the op that has the same dimensions as the helper values on
   /// a device.
   virtual unsigned getReference() const = 0;
-  /// Maps a helper's number of rows along `dim` to the small one; none if no
-  /// helper has that many rows.
+  /// Maps the number of rows that a helper value has along `dim` to its number
+  /// of rows in the small form; none if no helper value has that many rows.
   virtual std::optional<int64_t> mapRows(int64_t rows, unsigned dim) const = 0;
-  /// Maps a number of row indices to the small one.
+  /// Maps the number of row indices in a list to their number in the small
+  /// form.
   virtual std::optional<int64_t> mapIndices(int64_t count) const = 0;
-  /// Replaces the numbers in a copy of one of the ops by the small ones. Is
-  /// called when all copies have their users.
+  /// Replaces the numbers in `copy`, the copy of a local op, by those of the
+  /// small form. Called once all copies, and thus all users of `copy`, exist.
   virtual void mapNumbers(mlir::Operation *copy) const = 0;
-  /// Does the same in a copy of the op on whole tensors.
+  /// Replaces the numbers in `copy`, the copy of the op on whole tensors.
   virtual void mapWhole(mlir::Operation *copy) const {}
 
 protected:
   /// The device count along `cutting` is a multiple of this number if all axes
   /// except the largest have a size of at most `least`.
   static int64_t getGrain(const AxisList &cutting, int64_t least);
-  /// Sets the sizes of these axes so that they have `devices` devices: the
+  /// Sets the sizes of these axes so that their product is `devices`: the
   /// largest axis takes the factor that the others leave.
   void resize(const AxisList &cutting, int64_t least, int64_t devices);
 

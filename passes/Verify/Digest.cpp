@@ -202,8 +202,8 @@ SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
   }
   // Decompose on block arguments, so that the program itself gets no new uses.
   Block block;
-  // A value that is used as two operands stays a single value, since the
-  // meaning may depend on that.
+  // Two operands that are the same value stay the same value, since the meaning
+  // may depend on that.
   SmallVector<Value> arguments;
   llvm::DenseMap<Value, unsigned> numbers;
   for (auto [operand, number] : llvm::zip_equal(op->getOperands(), operands)) {
@@ -277,7 +277,8 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
   if (op->getNumResults() == 0)
     return;
   if (collective && isReduction(getStep(collective).kind)) {
-    // A reduction is the same sum whether it is launched alone or with others.
+    // A reduction computes the same value whether it is launched alone or with
+    // others.
     for (OpResult result : op->getResults()) {
       unsigned part = result.getResultNumber();
       uint64_t digest = mix(digestReduction(collective, part),

@@ -43,8 +43,8 @@ uint64_t mixDigest(uint64_t a, uint64_t b);
 /// that say where the op comes from and why it exists.
 uint64_t digestOpAlone(mlir::Operation *op);
 
-/// The digests of a function: those of its results, in order, and those of all
-/// its values, ascending.
+/// The digests of a function: of its results, in order, and of all its values,
+/// in ascending order.
 struct KnownDigests {
   llvm::SmallVector<int64_t> results;
   std::vector<int64_t> values;

@@ -78,7 +78,8 @@ Trace::getFinalOps() const {
   for (const auto &[op, values] : runs) {
     Type type = Program::getWholeType(op->getResult(0).getType());
     std::pair<StringRef, Type> key(getSourceName(op->getLoc()), type);
-    // Erase first, so that the order is that of the final ops.
+    // Erase the old entry first, so that entries are in the order of the final
+    // ops.
     last.erase(key);
     last.insert({key, op});
   }
@@ -147,6 +148,6 @@ void tp::explainDifference(DenseEvaluator &evaluator,
            << " values named in both programs agree: the programs differ only "
               "after the last of them";
   else
-    remark << "to see where the programs first differ, name inner values in "
-              "both by loc(\"name\")";
+    remark << "to see where the programs first differ, name intermediate "
+              "values in both with loc(\"name\")";
 }

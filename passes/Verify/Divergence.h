@@ -22,7 +22,7 @@ std::optional<std::string> findDifference(
     const TensorValue &whole,
     llvm::function_ref<bool(int64_t, interp::Element, interp::Element)>
         isEqual);
-/// The same, for elements that differ by more than `tolerance`.
+/// Describes the first element that differs by more than `tolerance`.
 std::optional<std::string> findDifference(interp::DenseEvaluator &evaluator,
                                           const TensorValue &local,
                                           const TensorValue &whole,
@@ -37,7 +37,7 @@ public:
               llvm::ArrayRef<interp::DeviceValues> results);
 
   /// The last op of every name and whole type: the final form of the value,
-  /// after all the steps that compute it. In the order of execution.
+  /// after all the steps that compute it. Entries are in order of execution.
   llvm::MapVector<std::pair<llvm::StringRef, mlir::Type>, mlir::Operation *>
   getFinalOps() const;
   /// The results of `op`, one for each time it ran.

@@ -40,7 +40,7 @@ public:
   /// Returns true if all of `parts` are blocks of the same value.
   bool haveBlocks(ArrayRef<TensorValue> parts) const;
   /// Returns true if all elements of `parts` occur in the whole program.
-  /// Integers and flags are ignored, since they occur by chance.
+  /// Integers and flags are ignored, since equal ones occur by chance.
   bool haveElements(ArrayRef<TensorValue> parts) const {
     return llvm::all_of(parts, [&](const TensorValue &part) {
       const DenseTensor &tensor = toDense(part);
@@ -146,7 +146,7 @@ private:
 } // namespace
 
 /// Returns true if both programs ran and result `index` also differs when
-/// computed in a prime field, so that rounding is not the cause.
+/// computed in a prime field, which rules out rounding as the cause.
 bool PartingFinder::runBoth(unsigned index) {
   // The errors have been reported already.
   ScopedDiagnosticHandler silence(local.getFunction().getContext(),
@@ -174,7 +174,8 @@ bool PartingFinder::runBoth(unsigned index) {
         runs[value].push_back(result);
     }
   };
-  // Even if the devices disagree at the end of the program, they have run it.
+  // If the devices disagree at the end of the program, `made` is a failure, but
+  // `runs` is complete.
   auto made =
       Interpreter(evaluator, options).run(local, programs.takeLocal(arguments));
   if (succeeded(made) && !findDifference(evaluator, (*made)[index],
@@ -247,8 +248,8 @@ void PartingFinder::follow(Value value) {
       if (standing.kind != Standing::Known)
         worklist.push_back(operand);
     };
-    // The result of a manual region is the yielded value of the same number; a
-    // loop may return any of its values.
+    // Result i of a manual region is its i-th yielded value. A result of a loop
+    // may come from any yielded value.
     for (Region &region : op->getRegions())
       for (Block &block : region) {
         Operation *end = block.getTerminator();
@@ -283,7 +284,7 @@ void PartingFinder::report(Operation *op) {
                               << "the programs first differ at "
                               << op->getName();
   if (gives)
-    remark << ": it returns other values than the whole program";
+    remark << ": it returns values that differ from those of the whole program";
   else
     remark
         << ": its operands occur in the whole program, but its result does not";
@@ -298,7 +299,8 @@ void PartingFinder::report(Operation *op) {
                        lookupMesh(manual, getMeshName(manual)).toMesh());
     else if (maker && isa<CollectiveOpInterface, ShiftOp>(maker))
       remark.attachNote(getPlace(maker))
-          << "operand #" << number << " comes from other devices at this op";
+          << "operand #" << number
+          << " is received from other devices by this op";
   }
 }
 

@@ -34,7 +34,7 @@ struct GradientResult {
 /// predict.
 struct Change {
   double tangent = 0, inner = 0;
-  /// The inner product of absolute values, which errors are relative to.
+  /// The inner product of absolute values. Errors are measured relative to it.
   double size = 0;
   double loss = 0;
 
@@ -42,7 +42,8 @@ struct Change {
     return std::isfinite(tangent) && std::isfinite(inner);
   }
   bool isEqual(double tolerance) const {
-    // Where a function is flat, 1 - tanh(x)^2 is 0 except for rounding.
+    // Where a function is flat, only rounding errors are left: 1 - tanh(x)^2,
+    // for example, should be 0.
     double rounding = 1e-12 * (1 + (std::isfinite(loss) ? std::abs(loss) : 0));
     return std::abs(tangent - inner) <=
            tolerance * (size + std::abs(tangent)) + rounding;
@@ -154,7 +155,7 @@ LogicalResult GradientVerifier::run() {
     if (failed(change))
       return failure();
     // A change is unknown if it depends on, for example, the root of a negative
-    // number. Such data proves nothing.
+    // number. A data set with an unknown change proves nothing.
     if (!change->isKnown())
       continue;
     isKnown = true;
@@ -169,8 +170,8 @@ LogicalResult GradientVerifier::run() {
   return success();
 }
 
-/// Checks the program on small sizes. A failure there proves nothing yet, since
-/// the small program may differ from the large one.
+/// Checks the program with small sizes. A failure does not yet prove an error,
+/// since the small program may differ from the large one.
 static LogicalResult
 checkShrunk(func::FuncOp function, ArrayRef<GradientResult> gradients,
             llvm::function_ref<LogicalResult(func::FuncOp)> check) {

@@ -13,8 +13,8 @@ namespace tp {
 struct GradientCheckOptions {
   std::string loss = "loss"; ///< The result that is differentiated.
   uint64_t seed = 1;         ///< Picks points and directions.
-  /// How far the two values may differ, relative to the inner product of
-  /// absolute values.
+  /// How far the derivative and the inner product may differ, relative to the
+  /// inner product of absolute values.
   double tolerance = 1e-8;
   bool shrinks = true; ///< Use sizes as small as the ops allow.
 };

@@ -18,7 +18,8 @@ static constexpr unsigned kMaxDepth = 16;
 
 static IndexBounds getBounds(Value value, unsigned depth);
 
-/// The bounds of a value that may be either of two.
+/// The bounds of a value that may be either of two values with bounds `a` and
+/// `b`.
 static IndexBounds join(IndexBounds a, IndexBounds b) {
   return {std::min(a.least, b.least), std::max(a.greatest, b.greatest)};
 }

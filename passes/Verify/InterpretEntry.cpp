@@ -52,7 +52,8 @@ InterpretEntry::readInputs(func::FuncOp function) {
   auto error = [&] {
     return function.emitError() << prefix(ErrorCode::BadInputFile);
   };
-  // The file is not to blame if the process cannot open any more files.
+  // If the process cannot open any more files, the error must not say that the
+  // file is bad.
   auto fail = [&](const absl::Status &why) {
     bool isLimit = tprt::getErrorCode(why) == tprt::ErrorCode::LimitReached;
     return function.emitError() << prefix(isLimit ? ErrorCode::LimitReached

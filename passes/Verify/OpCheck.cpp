@@ -100,7 +100,8 @@ DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
   DeviceValues parts = distributor.scatter(value, layout, type, padding);
   if (getSize(unreduced) == 1)
     return parts;
-  // Devices along other unused axes hold copies of one another's addends.
+  // Groups of devices that hold the same part of the value use copies of the
+  // same addends.
   std::map<SmallVector<int64_t>, TensorValue> addends;
   AxisList held = layout.sharding.getDimAxes();
   for (ArrayRef<int64_t> group : getGroups(mesh, unreduced)) {
@@ -198,7 +199,7 @@ CheckResult SegmentRunner::run() {
   if (failed(wholeProgram) || failed(localProgram))
     return {CheckResult::Different, error, ""};
   if (!localProgram->isLocal()) // it has no local types
-    return {CheckResult::NotCovered, "its values are not of local types", ""};
+    return {CheckResult::NotCovered, "its values do not have local types", ""};
   int64_t devices = localProgram->getNumDevices();
   if (devices > InterpreterOptions().maxDevices)
     return {CheckResult::NotCovered,

@@ -12,7 +12,8 @@ int64_t PartShrinker::Rows::block() const {
 
 int64_t PartShrinker::Rows::window() const { return std::min(part, block()); }
 
-/// The smallest numbers that have the same order and are equally uneven.
+/// Returns the smallest numbers that are in the same order as the large ones,
+/// with a shorter last block only if the large tensor has one.
 std::optional<PartShrinker::Rows> PartShrinker::shrink(const Rows &large,
                                                        int64_t devices) {
   if (large.devices == 1)

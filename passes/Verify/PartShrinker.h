@@ -39,7 +39,8 @@ public:
   unsigned getReference() const override { return 0; }
   std::optional<int64_t> mapRows(int64_t rows, unsigned dim) const override;
   std::optional<int64_t> mapIndices(int64_t count) const override;
-  /// How a number is mapped depends on how the users of its constant use it.
+  /// Maps the number in a constant according to how the constant's users use
+  /// it.
   void mapNumbers(mlir::Operation *copy) const override;
 
 private:

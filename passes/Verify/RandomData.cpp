@@ -50,7 +50,8 @@ struct ElementKind {
   bool isZero = false; ///< Numbers only; a truth value depends on `sign`.
 };
 
-/// Divides a tensor into lines. With one seed, equal shapes get equal lines.
+/// Divides a tensor into lines. With the same seed, equal shapes get equal
+/// lines.
 class LineCutter {
 public:
   LineCutter(ArrayRef<int64_t> shape, uint64_t seed)
@@ -198,8 +199,9 @@ TensorValue ArgumentDrawer::drawFloats() {
 void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
                                  MutableArrayRef<int64_t> indices) {
   int64_t part = extent, first = int64_t(data.number) * indices.size();
-  // Half of the time, narrow the range to a half, a quarter, .., each equally
-  // likely: indices that pick one of a few branches should still pick each.
+  // Half of the time, narrow the range to a half, a quarter, and so on, each
+  // equally likely. Indices that select one of a few branches should still
+  // reach every branch.
   if (data.narrows && extent > 1 && random.percent(50))
     part = llvm::divideCeil(
         extent, int64_t(1) << random.draw(1, llvm::Log2_64_Ceil(extent)));

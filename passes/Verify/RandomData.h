@@ -69,10 +69,11 @@ void putComparedNumbers(mlir::func::FuncOp function,
                         llvm::MutableArrayRef<TensorValue> arguments,
                         uint64_t seed);
 
-/// Turns the drawn states of optimizers into possible states: they are not
-/// negative, are multiplied by `scale`, and follow at least one step. Before
-/// the first step all states are zero, and some optimizers divide a gradient by
-/// its own size, which may consist of rounding errors only.
+/// Turns the drawn states of optimizers into states that can occur after at
+/// least one step: makes them nonnegative, multiplies floats by `scale`, and
+/// adds 1 to integers. States before the first step, which are all zero, are
+/// avoided, because some optimizers then divide a gradient by its own size,
+/// which may consist of rounding errors only.
 void makeStates(mlir::func::FuncOp function,
                 llvm::MutableArrayRef<TensorValue> arguments, double scale);
 

@@ -90,7 +90,7 @@ LogicalResult RuleVerifier::verifyFactors() {
                            "to be cut";
         if (axes && *axes != own)
           return emit() << nameOf(t) << " is cut along " << print(own)
-                        << ", but in the same dimension of the rule "
+                        << ", but along the same dimension of the op's rule, "
                         << nameOf(first) << " is cut along " << print(*axes);
         if (!axes)
           first = t;
@@ -130,7 +130,7 @@ LogicalResult RuleVerifier::verifyPartials() {
     if (linearity == Linearity::Joint && joint) {
       if (own != getMerged(shardings[*joint].unreduced))
         return emit() << nameOf(t) << " is unreduced along " << print(own)
-                      << ", " << nameOf(*joint) << " along "
+                      << ", but " << nameOf(*joint) << " is unreduced along "
                       << print(shardings[*joint].unreduced);
       continue;
     }
@@ -147,9 +147,9 @@ LogicalResult RuleVerifier::verifyPartials() {
       return emit() << nameOf(t) << " must be unreduced along " << print(wanted)
                     << ", but is unreduced along " << print(own);
     if (!own.empty() && kind && shardings[t].kind != *kind)
-      return emit() << nameOf(t) << " is a " << stringify(shardings[t].kind)
-                    << ", but its operands are addends of a "
-                    << stringify(*kind);
+      return emit() << nameOf(t) << " is a partial "
+                    << stringify(shardings[t].kind)
+                    << ", but the op computes a partial " << stringify(*kind);
   }
   return success();
 }

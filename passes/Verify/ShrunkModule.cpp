@@ -158,7 +158,8 @@ void ScratchBuilder::shrinkCounts() {
   for (unsigned t = 0; t < segment.operands.size() + segment.results.size();
        ++t) {
     layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
-    // If only a part of an axis is used, its size would be that of the part.
+    // If only a part of an axis is used, the chosen size would be that of the
+    // part, not of the axis.
     for (const AxisRef &axis : layouts.back().getDimAxes())
       if (!axis.isFull(mesh))
         return;
@@ -169,8 +170,8 @@ void ScratchBuilder::shrinkCounts() {
       meshShrinker.resize(axis, size);
 }
 
-/// The new shape of a value that exists per device: rows of the tensor or of a
-/// part of it, or row indices.
+/// The new shape of a helper value on a device, which consists of rows of the
+/// tensor or of a part of it, or of row indices.
 std::optional<Shape> ScratchBuilder::inferCounted(RankedTensorType type) {
   unsigned t = counts->getReference();
   RankedTensorType large = typeOf(getLocalTensor(t));
@@ -251,8 +252,8 @@ bool ScratchBuilder::countsNarrowly() {
   });
 }
 
-/// The block size of the small dimension; none if there is no such dimension,
-/// or if the block sizes of several differ.
+/// The block size, after shrinking, of the dimensions that `offset` belongs to;
+/// none if there is no such dimension, or if their block sizes differ.
 std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
   std::optional<int64_t> found;
   for (unsigned t = 0; t < shapes.size(); ++t) {
@@ -353,8 +354,8 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
 
 void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
   // Positions that are computed from block numbers are compared with indices
-  // along another dimension, as queries with keys. That dimension must stay the
-  // longer one.
+  // along another dimension: positions of queries, for example, with those of
+  // keys. That other dimension must stay the longer of the two.
   bool countsBlocks = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
   int64_t longest = 0;
   SmallVector<int64_t> extents(rule.factors.size());
@@ -390,8 +391,8 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
       }
     }
     // Sizes alternate between two and three, so that confused factors cause
-    // type errors. Dimensions of indices are longer, since any single index may
-    // be the one that shows an error.
+    // type errors. Dimensions of index tensors get larger sizes, since an error
+    // may show at only one of the indices.
     int64_t least = indexesAlong(rule, index) ? 8 : 2 + index % 2;
     if (countsBlocks && isLonger(index))
       least = longest + 2;
@@ -452,9 +453,9 @@ std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
   return shape;
 }
 
-/// The new whole shape of a helper value: that of an operand or result of the
-/// segment with the same layout. If an op exchanges data, helpers are parts of
-/// its result along dimensions that keep their sizes.
+/// The new whole shape of a helper value: the shape of an operand or result of
+/// the segment that has the same layout. If an op exchanges data, helpers are
+/// parts of its result along dimensions that keep their sizes.
 std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
                                                 RankedTensorType type) {
   Shape old(Program::getWholeType(type).getShape());

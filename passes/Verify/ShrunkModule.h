@@ -17,7 +17,7 @@
 
 namespace tp {
 
-/// Selects what is shrunk.
+/// Selects the sizes that are shrunk.
 struct Sizes {
   bool mesh = false;    ///< Axes.
   bool extents = false; ///< Extents of factors.

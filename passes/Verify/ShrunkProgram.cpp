@@ -16,7 +16,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// The small size of longer dimensions that nothing fixes.
+/// The small size of dimensions that are longer than this and are free to
+/// shrink.
 static constexpr int64_t kSmall = 3;
 /// Sizes that are at most this far apart are near each other.
 static constexpr int64_t kNear = 8;
@@ -78,9 +79,10 @@ public:
       tie(end->getOperand(a), end->getOperand(b));
   }
 
-  /// Retypes a copy. If that makes an op invalid, fixes its dimensions and
-  /// returns false: try again on another copy. Once nothing is left to fix, all
-  /// sizes are the original ones.
+  /// Gives the values of `copy` their small types. If that makes an op invalid,
+  /// raises the levels of its dimensions and returns false; the caller then
+  /// tries again on another copy. At the latest, this ends when all sizes are
+  /// the original ones.
   bool shrink(func::FuncOp copy);
 
 private:
@@ -94,12 +96,13 @@ private:
   }
   void fix(Value value);
   void fix(Operation *op);
-  /// Raises the dimensions of an op by one level over `levels`. Returns whether
-  /// any could be raised.
+  /// Raises the dimensions of an op to one level above their levels in
+  /// `levels`. Returns true if any could be raised.
   bool raise(Operation *op, const DenseMap<unsigned, unsigned> &levels);
   /// The levels of the classes, by their leaders.
   DenseMap<unsigned, unsigned> getLevels();
-  /// Computes by how much sizes shrink together.
+  /// Computes, for sizes that shrink together, by how much each of them
+  /// shrinks.
   void findShifts(const DenseMap<unsigned, unsigned> &levels);
   int64_t shrink(int64_t size, unsigned level);
 

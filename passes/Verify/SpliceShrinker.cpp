@@ -120,9 +120,9 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
   return findWindows(large);
 }
 
-/// The small number of rows between two ends of pieces. A tensor that every
-/// device has as a whole does not lose blocks, since devices read different
-/// parts of it.
+/// The small number of rows between two neighbouring ends of pieces. If every
+/// device holds the whole tensor, no blocks are left out, since devices read
+/// different parts of it.
 int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
                                       bool isCut) const {
   auto [blocks, rest] = divide(rows, large.block);
@@ -131,7 +131,7 @@ int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
   return blocks * small.block + rest;
 }
 
-/// Fills `small`. Returns false if the result is not a splice.
+/// Fills `small`. Returns false if the small numbers do not describe a splice.
 bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
   small = Numbers();
   small.block = block;

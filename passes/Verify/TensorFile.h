@@ -18,8 +18,8 @@ namespace tp {
 /// interpreter.
 TensorValue decodeTensor(mlir::RankedTensorType type, llvm::StringRef bytes);
 
-/// Writes tensors under the given names, which must differ. Emits errors at
-/// `function`.
+/// Writes tensors under the given names, which must be distinct. Emits errors
+/// at `function`.
 mlir::LogicalResult writeTensorFile(mlir::func::FuncOp function,
                                     llvm::StringRef path,
                                     llvm::ArrayRef<std::string> names,

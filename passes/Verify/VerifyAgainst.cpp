@@ -59,8 +59,8 @@ static FailureOr<SmallVector<unsigned>> matchArguments(func::FuncOp local,
     }
     Type type = Program::getWholeType(local.getArgumentTypes()[index]);
     if (type != Program::getWholeType(whole.getArgumentTypes()[match]))
-      return error(index) << "its whole type is " << type
-                          << ", but in the whole program "
+      return error(index) << "its global type is " << type
+                          << ", but its type in the whole program is "
                           << whole.getArgumentTypes()[match];
     matches.push_back(match);
   }
@@ -72,14 +72,16 @@ static LogicalResult matchResults(func::FuncOp local, func::FuncOp whole) {
     return emitError(local.getLoc())
            << prefix(ErrorCode::InterfaceMismatch) << "function '"
            << local.getName() << "' returns " << local.getNumResults()
-           << " results, but in the whole program " << whole.getNumResults();
+           << " results, but in the whole program it returns "
+           << whole.getNumResults();
   for (unsigned index = 0; index < local.getNumResults(); ++index) {
     Type type = Program::getWholeType(local.getResultTypes()[index]);
     if (type != Program::getWholeType(whole.getResultTypes()[index]))
       return emitError(local.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << local.getName() << "', result #" << index
-             << ": its whole type is " << type << ", but in the whole program "
+             << ": its global type is " << type
+             << ", but its type in the whole program is "
              << whole.getResultTypes()[index];
   }
   return success();
@@ -133,7 +135,7 @@ LogicalResult VerifyAgainst::verifyModule() {
       return emitError(module.getLoc())
              << prefix(ErrorCode::InterfaceMismatch) << "function '"
              << function.getName()
-             << "' of the whole program is missing in this program";
+             << "' of the whole program is missing from this program";
   LogicalResult result = success();
   for (auto function : module.getOps<func::FuncOp>()) {
     if (!isEntry(function))
@@ -167,10 +169,10 @@ static OwningOpRef<ModuleOp> prepare(ModuleOp module) {
   return prepared;
 }
 
-/// Partitioning first raises a program. In a prime field, the result differs
-/// from the program as written; in floating point, it may differ in rounding.
-/// So if `local` differs from `whole` as written, it is also compared with
-/// `whole` as prepared.
+/// Partitioning first raises a program. In a prime field, the raised program
+/// differs from the program as written; in floating point, it may differ in
+/// rounding. So if `local` differs from `whole` as written, it is also compared
+/// with `whole` as prepared.
 LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
                                           func::FuncOp whole) {
   std::vector<Diagnostic> said;
@@ -197,7 +199,8 @@ LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
     if (failed(result) && !prepared && !said.empty())
       said.front().attachNote()
           << "the program was compared only with the whole program as it is "
-             "written: to prepare that program, register tp-shard "
+             "written: to compare it with the prepared whole program as well, "
+             "register tp-shard "
              "(registerTPOptPipelines)";
   }
   for (Diagnostic &diagnostic : said)
@@ -227,7 +230,7 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
     return failure();
   IndexCoverage coverage(programs.whole.getFunction());
   // Small programs are run on more data sets, which hardly costs anything.
-  // Further data sets are tried if their indices may reach new positions.
+  // Further data sets are tried while indices have not reached all cases.
   constexpr unsigned kSmallSets = 128, kMoreSets = 24, kFieldSets = 2;
   // Integers, unlike floats, may miss an error by chance.
   bool hasIntegers =
@@ -308,8 +311,9 @@ LogicalResult VerifyAgainst::verifyInField(const ProgramPair &programs,
   return failure();
 }
 
-/// Returns true if the programs are equal by the rules of fields and of exp. A
-/// wrong program passes a key with a probability of about 1 in 2^32 per degree.
+/// Returns true if the programs are equal by the rules of field arithmetic and
+/// of exp. Tests this with several random keys: a wrong program of degree d
+/// passes the test of one key with a probability of about d / 2^32.
 bool VerifyAgainst::isEqualByExp(const ProgramPair &programs,
                                  const DataSet &data) {
   constexpr unsigned kNumKeys = 3;

@@ -101,8 +101,9 @@ private:
   /// with the axes along which they differ: values computed from the device's
   /// number, or from its part in a manual region.
   llvm::DenseMap<Value, AxisSet> own;
-  /// Equal ops are checked once. The two greatest numbers are reserved by the
-  /// set.
+  /// The digests of ops that have been checked, since equal ops are checked
+  /// only once. They are shortened, because the set reserves the two greatest
+  /// numbers.
   llvm::DenseSet<uint64_t> known;
 };
 
@@ -209,8 +210,8 @@ void LocalVerifier::findOwnValues() {
     });
 }
 
-/// Checks rules as in the global program. Values without a local type belong to
-/// one device only and are skipped.
+/// Checks the rule of an op as in the global program. Skips ops on values
+/// without a local type, since these belong to one device only.
 LogicalResult LocalVerifier::verifyRules(Operation *op) {
   if (!isa<ShardingRuleOpInterface>(op) || communicates(op))
     return success();
@@ -259,9 +260,9 @@ LogicalResult LocalVerifier::verifyWay(Operation *op) {
     return success();
   return op->emitError() << prefix(ErrorCode::DivergentDevices)
                          << (isPartial
-                                 ? "this op branches or loops by a partial "
+                                 ? "this op branches or loops on a partial "
                                    "value, which differs between devices"
-                                 : "this op branches or loops by a value that "
+                                 : "this op branches or loops on a value that "
                                    "differs between devices")
                          << ", but the devices exchange data inside and would "
                             "wait for each other forever";

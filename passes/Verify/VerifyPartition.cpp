@@ -109,8 +109,8 @@ LogicalResult FunctionVerifier::verifyOperands(Operation *whole,
            llvm::zip_equal(whole->getOperands(), part->getOperands())))
     if (related.lookup(std::get<0>(operands)) != std::get<1>(operands))
       return emitMismatch(part) << "operand #" << index
-                                << " is not the part of the corresponding "
-                                   "operand of the global op";
+                                << " is not one device's part of the "
+                                   "corresponding operand of the global op";
   return success();
 }
 
@@ -136,7 +136,7 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
   if (OpOperand *decision = flow ? flow.getDecision() : nullptr;
       decision && isPartial(decision->get()))
     return part->emitError() << prefix(ErrorCode::DivergentDevices)
-                             << "this op branches or loops by a partial value, "
+                             << "this op branches or loops on a partial value, "
                                 "which differs between devices";
   for (auto [from, to] :
        llvm::zip_equal(whole->getRegions(), part->getRegions()))
@@ -155,8 +155,8 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
   if (!whole.hasOneBlock() || !part.hasOneBlock() ||
       whole.getNumArguments() != part.getNumArguments())
     return emitMismatch(part.getParentOp())
-           << "this op must have the blocks and region arguments of the global "
-              "op";
+           << "this op must have as many blocks and region arguments as the "
+              "global op";
   for (auto [from, to] :
        llvm::zip_equal(whole.getArguments(), part.getArguments()))
     if (failed(relate(part.getParentOp(), from, to)))
@@ -232,7 +232,7 @@ LogicalResult FunctionVerifier::verifyReads(const Segment &segment) {
           !inside.count(operand.getDefiningOp()))
         return emitMismatch(op)
                << "operand #" << index
-               << " is not the part of any operand of the global op "
+               << " is not one device's part of an operand of the global op "
                << segment.whole->getName();
   return success();
 }
@@ -399,8 +399,9 @@ LogicalResult FunctionVerifier::verifySignature() {
 LogicalResult FunctionVerifier::run() {
   if (global.getNumArguments() != local.getNumArguments() ||
       global.getNumResults() != local.getNumResults())
-    return emitMismatch(local) << "the local function must have the arguments "
-                                  "and results of the global function";
+    return emitMismatch(local)
+           << "the local function must have as many arguments and results as "
+              "the global function";
   if (failed(verifySignature()))
     return failure();
   return verifyRegion(global.getBody(), local.getBody());
@@ -468,7 +469,7 @@ LogicalResult VerifyPartition::verifyModule(bool &coversAll) {
     return module.emitError()
            << prefix(ErrorCode::UnknownEntry)
            << "the module has no function with a body, so there is nothing to "
-              "shard: give the program from before it was compiled";
+              "shard: give the program as it was before it was compiled";
   if (functions == 0)
     return module.emitError() << prefix(ErrorCode::BadCertificate)
                               << "no function names its local form: run "

@@ -52,8 +52,8 @@ private:
     if (failed(op))
       return failure();
     ShardingTable table(&getContext(), op->toMesh());
-    // Equal ops with equal shardings are checked once. The two greatest numbers
-    // are reserved by the set.
+    // Equal ops with equal shardings are checked only once. Keys are shortened,
+    // because the set reserves the two greatest numbers.
     llvm::DenseSet<uint64_t> known;
     auto result = function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (auto manual = dyn_cast<ManualOp>(op);

@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// Maps `number` to the same distance from the image of the nearest known
-/// number.
+/// Maps the nearest known number, and returns the number at the same distance
+/// from the result as `number` is from the known number.
 static int64_t mapNearest(const std::map<int64_t, int64_t> &known,
                           int64_t number) {
   auto above = known.lower_bound(number);
@@ -28,7 +28,9 @@ int64_t WindowShrinker::Along::getSpan(const Numbers &numbers) const {
   return (block - 1) * stride + (taps - 1) * dilation + 1;
 }
 
-/// Shrinks to fewer devices and fewer windows per block, with the same ends.
+/// Returns the small numbers with `devices` devices and `block` windows per
+/// block. The first and the last window keep their distances from the ends of
+/// the input.
 std::optional<WindowShrinker::Numbers>
 WindowShrinker::Along::shrinkTo(int64_t devices, int64_t block) const {
   int64_t missing =
@@ -43,14 +45,15 @@ WindowShrinker::Along::shrinkTo(int64_t devices, int64_t block) const {
 }
 
 namespace {
-/// The numbers of a local form, in their order of occurrence.
+/// The numbers in a local form, in order of occurrence.
 struct Form {
   SmallVector<int64_t> rows, places, distances;
 };
 } // namespace
 
-/// None if blocks of windows are not blocks of the input: then devices would
-/// begin at rows that depend on their position.
+/// Returns nullopt if blocks of windows do not start where blocks of the input
+/// start: the first row that a device reads from its block would then depend on
+/// its position.
 static std::optional<Form> getForm(const Piece &piece, int64_t length,
                                    int64_t devices, int64_t span) {
   BlockLayout from{length, devices}, to{piece.size, devices};
@@ -272,8 +275,8 @@ void WindowShrinker::mapConstant(Operation *copy) const {
       number = mapNearest(found->places, number);
       break;
     }
-    // A position is multiplied by the block size; the resulting first window by
-    // the stride.
+    // A position is multiplied by the block size; the product, which is the
+    // number of the first window, is multiplied by the stride.
     bool isBlock = llvm::any_of(user->getOperands(), [](Value operand) {
       return operand.getDefiningOp<AxisIndexOp>() != nullptr;
     });

@@ -21,8 +21,8 @@
 
 using namespace tprt;
 
-/// Below this many bytes of operands, the overhead of more threads is more than
-/// they save in a row program.
+/// Below this many bytes of operands, more threads cost a row program more time
+/// than they save.
 static constexpr uint64_t kMinParallelBytes = 1 << 16;
 
 static int64_t now() {

@@ -124,7 +124,7 @@ void tprt::runScatter(const ScatterRow &row, const char *updates,
     return call(scatterAs<double>);
   case DType::F32:
     return call(scatterAs<float>);
-  case DType::BF16: // these types can only be set
+  case DType::BF16: // only Set is allowed for these types
   case DType::F16:
   case DType::U16:
     return call(scatterAs<uint16_t>);

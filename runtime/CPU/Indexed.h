@@ -8,9 +8,9 @@
 ///           [5 6]          2          [0 0]           [6 8]
 ///           [7 7]          9, which is no row: dropped
 ///
-/// Every element of a destination receives its updates in the order of the
-/// rows' definition, whatever the team's size, so that all machines compute the
-/// same bits. The artifact's verifier has checked sizes and types.
+/// Every element of a destination receives its updates in the order that
+/// ScatterRow defines, whatever the team's size, so that all machines compute
+/// the same bits. The artifact's verifier has checked sizes and types.
 
 #ifndef TPRT_CPU_INDEXED_H
 #define TPRT_CPU_INDEXED_H

@@ -38,12 +38,12 @@ struct Plan {
   Operand a, b, c;
   std::vector<Operand> postOps; ///< One per post-op; empty if no operand.
   memory::desc packedB;
-  bool isBPacked; ///< Else B is read where the operand is.
+  bool isBPacked; ///< If false, B is read from the operand's memory.
   bool readsC = false;
   dnnl::matmul primitive;
   memory::desc scratchpad;
-  /// Created once, as that takes longer than a small product; every run sets
-  /// their addresses.
+  /// The memory objects are created once, as creating them takes longer than a
+  /// small product; every run sets their addresses.
   std::unordered_map<int, memory> arguments;
 };
 
@@ -221,8 +221,8 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   Plan plan;
   plan.outer = getBatches(row, operands);
   // oneDNN takes one batch dimension, along which the result and A or B
-  // advance. Not with an epilogue: in 2.6 the gemm-based matmul crashes on an
-  // epilogue with batches of a strided result.
+  // advance. It is not used with an epilogue: in 2.6 the gemm-based matmul
+  // crashes on an epilogue with batches of a strided result.
   const Batch *inner = nullptr;
   Batch last;
   if (!plan.outer.empty() && postOps.empty()) {

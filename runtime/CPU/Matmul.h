@@ -19,8 +19,9 @@ namespace tprt {
 
 class Team;
 
-/// The addresses of a call's operands. Those of post-ops are in order, and null
-/// for post-ops without an operand.
+/// The addresses of a call's operands. The addresses of the post-ops' operands
+/// are in the order of the post-ops; those of post-ops without an operand are
+/// null.
 struct MatmulPointers {
   const char *a, *b;
   char *c;

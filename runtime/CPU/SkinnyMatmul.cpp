@@ -174,7 +174,8 @@ void SkinnyMatmul::computeTile(const Artifact &artifact, const MatmulRow &row,
 
 void SkinnyMatmul::run(const Artifact &artifact, const MatmulRow &row,
                        const MatmulPointers &pointers) {
-  // By columns if rows of B are contiguous, unless each row is a single number.
+  // Work by columns if rows of B are contiguous, unless each row is a single
+  // number.
   bool isByColumns =
       getColumnStride(row.b) == 1 && (row.n > 1 || getRowStride(row.b) != 1);
   pack(row, pointers.a, isByColumns);

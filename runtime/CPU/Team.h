@@ -42,9 +42,9 @@ public:
 
   int size() const { return threads; }
 
-  /// Starts the threads, which later calls use again. LimitReached if this many
-  /// threads cannot be started: otherwise libgomp would end the process later,
-  /// when it needs them.
+  /// Starts the threads, which later calls use again. Returns LimitReached if
+  /// this many threads cannot be started: otherwise libgomp would end the
+  /// process later, when it needs them.
   absl::Status start() const {
     // Ranks check one at a time: threads that are free for one rank may not
     // suffice for two.

@@ -105,7 +105,8 @@ CudaExecutor::writeRandom(uint32_t input, uint64_t seed, float scale,
       [&](const RandomRow &random) { return random.dtype == row.dtype; });
   if (kernel == kernels.end())
     return addRank(makeError(
-        ErrorCode::GpuStep, "the artifact has no kernel that generates random ",
+        ErrorCode::GpuStep,
+        "the artifact has no kernel that generates random numbers of type ",
         getName(row.dtype), "; compile it again"));
   int64_t bits = 0;
   std::memcpy(&bits, &scale, sizeof(scale));
@@ -204,7 +205,7 @@ absl::StatusOr<Owned<cuda::GraphExec>>
 CudaExecutor::capture(const EntryRow &entry) {
   absl::StatusOr<Owned<cuda::GraphExec>> graph =
       device.capture(compute.get(), [&] { return issue(entry); });
-  started.clear(); // a graph does not report which are done
+  started.clear(); // a graph does not report finished steps
   return graph;
 }
 
@@ -291,8 +292,8 @@ absl::StatusOr<uint32_t> CudaExecutor::startCollectives(uint32_t step,
       break;
     const CollectiveRow &row = artifact.rows<CollectiveRow>()[next.row];
     bool isSmall = row.count * getSize(row.dtype) <= kSmallBytes;
-    // When steps are timed, collectives start alone, so that each has a time of
-    // its own.
+    // When steps are timed, each collective is started alone, so that it can be
+    // timed separately.
     if (!calls.empty() && (!isSmall || isTimed))
       break;
     calls.push_back(
@@ -354,11 +355,12 @@ absl::Status CudaExecutor::wait() {
   });
 }
 
-/// Names the first collective that is not done. For a graph this is not known.
+/// Returns an error that names the first collective that is not done. In a
+/// graph, it is not known which one that is.
 absl::Status CudaExecutor::reportStuck() const {
-  std::string what = absl::StrCat("a collective of the graph of '",
-                                  artifact.text(running->name),
-                                  "', which --trace runs step by step,");
+  std::string what = absl::StrCat(
+      "a collective of the graph of '", artifact.text(running->name),
+      "' (to find out which one, run with --trace)");
   for (uint32_t step : started) {
     const StepRow &row = artifact.rows<StepRow>()[step];
     if (device.driver.queryEvent(done[row.row].get()) == cuda::kSuccess)

@@ -56,7 +56,7 @@ public:
             absl::FunctionRef<absl::Status(const char *block)> use) override;
 
 private:
-  /// The state of an entry that earlier runs have left.
+  /// The state of an entry that is kept from earlier runs.
   struct Entry {
     bool canCapture = false;
     bool hasRun = false;
@@ -94,7 +94,7 @@ private:
 
   Owned<cuda::Stream> compute, exchange;
   Owned<cuda::Event> ready;
-  std::vector<Owned<cuda::Event>> done; ///< By collective.
+  std::vector<Owned<cuda::Event>> done; ///< Indexed by collective.
   Owned<void *> predicate;              ///< One byte, pinned.
   absl::optional<DeviceMemory> memory;
   std::unique_ptr<DeviceMatmul> matmuls;

@@ -81,7 +81,7 @@ absl::StatusOr<Owned<cuda::Event>> Device::createEvent(bool hasTime) const {
 
 absl::StatusOr<Owned<cuda::Pointer>> Device::allocate(uint64_t bytes) const {
   cuda::Pointer pointer = 0;
-  // At least a few bytes, so that an empty tensor has an address.
+  // Allocate at least a few bytes, so that an empty tensor has an address.
   cuda::Result result =
       driver.allocate(&pointer, std::max<uint64_t>(bytes, 256));
   if (result == cuda::kOutOfMemory) {

@@ -75,8 +75,8 @@ public:
   /// Allocates host memory that the GPU copies from and to at full speed.
   absl::StatusOr<Owned<void *>> allocateHost(uint64_t bytes) const;
 
-  /// Captures what `issue` puts on the stream, and on others that wait for it,
-  /// as a graph.
+  /// Captures the work that `issue` puts on the stream, and on other streams
+  /// that wait for it, as a graph.
   absl::StatusOr<Owned<cuda::GraphExec>>
   capture(cuda::Stream stream, absl::FunctionRef<absl::Status()> issue) const;
 

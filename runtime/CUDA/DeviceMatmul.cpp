@@ -90,7 +90,8 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
   const MatmulPlan &plan = prepared->plan;
   bool isTF32 = isFast && row.a.dtype == DType::F32;
   // For 8-bit floats, the library's fast accumulation stays off, which is the
-  // default: it would not promote sums to f32, as the program requires.
+  // default: the program requires sums in f32, and fast accumulation has less
+  // precision.
   TPRT_RETURN_IF_ERROR(blas.check(
       blas.createDesc(&prepared->desc,
                       isTF32 ? blas::kComputeTF32 : blas::kCompute32F,
@@ -164,8 +165,8 @@ static std::string toBytes(const blas::Algorithm &algorithm) {
   return {reinterpret_cast<const char *>(&algorithm), sizeof(algorithm)};
 }
 
-/// Reads an algorithm that was kept or sent; none if the bytes are not an
-/// algorithm.
+/// Reads an algorithm that was kept in the cache or sent by rank 0; nullopt if
+/// there is no valid one for this key.
 static absl::optional<blas::Algorithm> findAlgorithm(const Tunings &tunings,
                                                      const std::string &key) {
   blas::Algorithm algorithm;

@@ -3,11 +3,11 @@
 
 /// \file Matmuls through cuBLASLt.
 ///
-/// Its heuristic proposes algorithms. The fastest of the first eight is found
-/// by running them (TuningBench.h), once per matmul at load, and kept
-/// (TuningCache.h) if no other process used the GPU meanwhile.
-/// Rank 0 measures, and the others take its results: ranks that compute the
-/// same thing compute the same bits.
+/// cuBLASLt's heuristic proposes algorithms. The fastest of the first eight is
+/// found by running them (TuningBench.h), once per matmul at load, and kept
+/// (TuningCache.h) if no other process used the GPU meanwhile. Rank 0 measures,
+/// and the others take its results: ranks that compute the same thing compute
+/// the same bits.
 
 #ifndef TPRT_CUDA_DEVICEMATMUL_H
 #define TPRT_CUDA_DEVICEMATMUL_H
@@ -23,8 +23,8 @@ namespace tprt {
 class DeviceMatmul {
 public:
   /// Plans all matmuls and chooses their algorithms. All ranks must call it
-  /// together. `isFast` lets f32 be rounded to tf32 on the way into the tensor
-  /// cores.
+  /// together. With `isFast`, f32 operands may be rounded to tf32 for the
+  /// tensor cores.
   static absl::StatusOr<std::unique_ptr<DeviceMatmul>>
   create(const Device &device, const Artifact &artifact,
          const BufferPlaces &memory, World &world, bool isFast);
@@ -48,7 +48,7 @@ private:
   absl::Status choose(const BufferPlaces &memory, World &world, bool isFast);
   struct Choice {
     blas::Algorithm algorithm;
-    bool isCertain; ///< If not, it is measured again next time.
+    bool isCertain; ///< If false, it is measured again next time.
   };
   /// Finds the fastest algorithm. Results are written to scratch memory.
   absl::StatusOr<Choice> measure(uint32_t row, const BufferPlaces &memory,
@@ -63,7 +63,7 @@ private:
   const Artifact &artifact;
   blas::Handle handle = nullptr;
   Owned<cuda::Pointer> workspace;
-  std::vector<std::unique_ptr<Prepared>> rows; ///< By row.
+  std::vector<std::unique_ptr<Prepared>> rows; ///< Indexed by row of Matmuls.
 };
 
 } // namespace tprt

@@ -74,8 +74,8 @@ absl::Status DeviceMemory::upload(const char *from, cuda::Pointer to,
                                   uint64_t bytes) {
   // Two pieces take turns: a piece is filled again once its previous copy has
   // ended, while the other is being copied. An event could signal that, but
-  // waiting for the stream is simpler and as fast, since filling is what takes
-  // time.
+  // waiting for the stream is simpler and as fast, since most of the time is
+  // spent on filling.
   for (uint64_t at = 0, turn = 0; at < bytes; at += kPiece, ++turn) {
     uint64_t size = std::min(kPiece, bytes - at);
     auto *piece = static_cast<char *>(staging[turn % 2].get());

@@ -56,7 +56,7 @@ private:
   const Device *device;
   const Artifact *artifact;
   int64_t rank;
-  std::vector<BundlePlace> places;          ///< By input.
+  std::vector<BundlePlace> places;          ///< Indexed by input.
   std::vector<Owned<cuda::Pointer>> inputs; ///< Empty for inputs in bundles.
   std::vector<Owned<cuda::Pointer>> bundles;
   std::vector<Owned<cuda::Pointer>> own; ///< For outputs without an alias.

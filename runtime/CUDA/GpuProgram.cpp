@@ -47,12 +47,13 @@ static absl::Status checkFloat8(const Device &device,
                                 const Artifact &artifact) {
   for (const MatmulRow &row : artifact.rows<MatmulRow>())
     if (row.a.dtype == DType::F8E4M3FN && device.chip < kFirstFp8Chip)
-      return makeError(ErrorCode::GpuImage,
-                       "the program was compiled with fp8=true and multiplies "
-                       "8-bit floats, but this ",
-                       device.name, " of sm_", device.chip,
-                       " cannot, only GPUs from sm_", kFirstFp8Chip,
-                       " on can; compile it without fp8=true");
+      return makeError(
+          ErrorCode::GpuImage,
+          "the program was compiled with fp8=true and multiplies "
+          "8-bit floats, but this ",
+          device.name, " of sm_", device.chip, " cannot: a GPU of sm_",
+          kFirstFp8Chip,
+          " or later is needed; compile the program without fp8=true");
   return absl::OkStatus();
 }
 
@@ -61,7 +62,7 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
   std::vector<std::string> refused;
   for (uint32_t index : rankImages(artifact, device->chip)) {
     const GpuImageRow &image = images[index];
-    // PTX is text that ends with a zero; a cubin knows its own length.
+    // PTX is text that ends with a zero; a cubin contains its own length.
     std::string code(
         artifact.bytes(SectionKind::GpuCode).substr(image.offset, image.size));
     cuda::Module loaded = nullptr;
@@ -82,7 +83,8 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
     return makeError(ErrorCode::GpuImage,
                      "the driver rejects the artifact's code for ",
                      absl::StrJoin(refused, " and for "),
-                     "; install a newer driver, or compile with other chips=");
+                     "; install a newer driver, or compile the program for "
+                     "other GPUs with chips=");
   std::vector<absl::string_view> chips;
   for (const GpuImageRow &image : images) // a chip's images are adjacent
     if (chips.empty() || chips.back() != artifact.text(image.name))
@@ -90,7 +92,7 @@ absl::StatusOr<uint32_t> GpuProgram::loadImage() {
   return makeError(ErrorCode::GpuImage, "the artifact has code for ",
                    absl::StrJoin(chips, ", "), ", but none of it runs on this ",
                    device->name, " of sm_", device->chip,
-                   "; compile it with chips=sm_", device->chip);
+                   "; compile the program with chips=sm_", device->chip);
 }
 
 absl::StatusOr<std::shared_ptr<const GpuProgram>>
@@ -183,7 +185,7 @@ static absl::Status checkStep(const Artifact &artifact, const StepRow &step) {
       return fail("a fill of strided memory");
     if (getSize(fill.dtype) == 8 &&
         fill.pattern >> 32 != (fill.pattern & 0xffffffff))
-      return fail("a fill with a pattern of 64 bits");
+      return fail("a fill with a 64-bit pattern");
     return absl::OkStatus();
   }
   case StepKind::Matmul: {

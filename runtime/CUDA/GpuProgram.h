@@ -20,10 +20,10 @@ namespace tprt {
 /// chip, and is preferred to others of its kind.
 std::vector<uint32_t> rankImages(const Artifact &artifact, int chip);
 
-/// GpuStep unless a GPU can execute every step: there must be no scatters and
-/// no sorts, copies and fills must be of contiguous memory, and cuBLASLt must
-/// support the epilogues. The compiler turns other steps into kernels; the
-/// error names a step that is not one.
+/// Returns GpuStep unless a GPU can execute every step: there must be no
+/// scatters and no sorts, copies and fills must be of contiguous memory, and
+/// cuBLASLt must support the epilogues. The compiler turns other steps into
+/// kernels; the error names a step that is not one.
 absl::Status checkGpuSteps(const Artifact &artifact);
 
 class GpuProgram {

@@ -48,7 +48,7 @@ absl::Status tprt::openLibrary(absl::Span<const char *const> names,
 absl::StatusOr<const Driver *> tprt::openDriver() {
   static Driver library;
   static const absl::Status status = openLibrary(
-      {"libcuda.so.1"}, "install NVIDIA's driver, of version 535 or later",
+      {"libcuda.so.1"}, "install version 535 or later of the NVIDIA driver",
       {TPRT_DRIVER_FUNCTIONS(TPRT_REQUIRED)});
   TPRT_RETURN_IF_ERROR(status);
   return &library;
@@ -70,8 +70,8 @@ absl::StatusOr<const Blas *> tprt::openBlas() {
   static Blas library;
   static const absl::Status status = openLibrary(
       getBlasNames(),
-      "install cuBLAS (libcublas of CUDA 12 or 13, or the package "
-      "nvidia-cublas of PyPI) and add its folder to LD_LIBRARY_PATH",
+      "install cuBLAS (libcublas of CUDA 12 or 13, or the PyPI package "
+      "nvidia-cublas) and add its folder to LD_LIBRARY_PATH",
       {TPRT_BLAS_FUNCTIONS(TPRT_REQUIRED)});
   TPRT_RETURN_IF_ERROR(status);
   return &library;
@@ -79,12 +79,12 @@ absl::StatusOr<const Blas *> tprt::openBlas() {
 
 absl::StatusOr<const Nccl *> tprt::openNccl() {
   static Nccl library;
-  static const absl::Status status = openLibrary(
-      {"libnccl.so.2"},
-      "install NCCL 2.18 or later (libnccl2, or the package nvidia-nccl-cu13 "
-      "of PyPI) and add its folder to LD_LIBRARY_PATH",
-      {TPRT_NCCL_FUNCTIONS(TPRT_REQUIRED)
-           TPRT_NCCL_OPTIONAL_FUNCTIONS(TPRT_OPTIONAL)});
+  static const absl::Status status =
+      openLibrary({"libnccl.so.2"},
+                  "install NCCL 2.18 or later (libnccl2, or the PyPI package "
+                  "nvidia-nccl-cu13) and add its folder to LD_LIBRARY_PATH",
+                  {TPRT_NCCL_FUNCTIONS(TPRT_REQUIRED)
+                       TPRT_NCCL_OPTIONAL_FUNCTIONS(TPRT_OPTIONAL)});
   TPRT_RETURN_IF_ERROR(status);
   return &library;
 }

@@ -26,7 +26,7 @@ public:
     return cuda::Pointer(0);
   }
 
-  /// Returns true if what `start` does may become part of a graph.
+  /// Returns true if the work that `start` issues may become part of a graph.
   virtual bool canCapture() const = 0;
 
   struct Call {
@@ -58,8 +58,9 @@ absl::StatusOr<std::unique_ptr<Links>> connectVirtual(const GpuProgram &program,
                                                       const Artifact &artifact,
                                                       World &world);
 
-/// A reduction in NCCL's terms: GpuStep for types that NCCL does not support. A
-/// bool is a byte that is 0 or 1, and its sum is the maximum.
+/// A reduction in NCCL's terms. For a type that NCCL does not support, the
+/// error is GpuStep. A bool is a byte that is 0 or 1, and its sum is the
+/// maximum.
 struct NcclReduction {
   int type;
   int operation;

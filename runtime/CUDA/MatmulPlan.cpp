@@ -30,7 +30,7 @@ static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
   for (size_t i = 0; i < postOps.size(); ++i) {
     const PostOpRow &postOp = postOps[i];
     if (epilogue.activation != PostOpKind::Add)
-      return refuse("further ops after its activation");
+      return refuse("more post-ops after its activation");
     switch (postOp.kind) {
     case PostOpKind::Accumulate:
       epilogue.accumulates = true;
@@ -44,7 +44,7 @@ static absl::StatusOr<Epilogue> getEpilogue(const Artifact &artifact,
       bool isBias = getRowStride(operand) == 0;
       int &place = isBias ? epilogue.bias : epilogue.addend;
       if (place >= 0 || (!isBias && epilogue.accumulates))
-        return refuse("two addends of one shape");
+        return refuse("two bias vectors, or two addends that are matrices");
       if (operand.dtype != row.c.dtype)
         return refuse("an addend whose type differs from that of the result");
       if (getColumnStride(operand) != 1 && row.n > 1)
@@ -95,7 +95,7 @@ describeMatrix(const MatmulOperand &operand, const MatmulRow &row, int64_t rows,
     matrix.columns = columns;
     matrix.ld = columns == 1 ? rows : columnStride;
   } else {
-    return refuse("an operand of strides ", rowStride, " and ", columnStride);
+    return refuse("an operand with strides ", rowStride, " and ", columnStride);
   }
   return matrix;
 }
@@ -105,30 +105,31 @@ static absl::Status checkFloat8(const MatmulPlan &plan) {
   constexpr unsigned piece = 16;
   const Epilogue &epilogue = plan.epilogue;
   if (!plan.first.isTransposed || plan.second.isTransposed)
-    return refuse("8-bit floats that are not contiguous along k");
+    return refuse("8-bit float operands that are not contiguous along k");
   int64_t k = plan.first.rows, n = plan.first.columns;
   if (k % piece != 0 || n % piece != 0)
-    return refuse("8-bit floats whose k and n are ", k, " and ", n,
-                  ", and not multiples of ", piece);
+    return refuse("8-bit float operands where k = ", k, " and n = ", n,
+                  ", which are not both multiples of ", piece);
   for (const MatmulPlan::Matrix *matrix :
        {&plan.first, &plan.second, &plan.result, &plan.addend})
     if (matrix->alignment < piece ||
         matrix->ld * getSize(matrix->dtype) % piece != 0)
-      return refuse("8-bit floats whose rows do not begin at multiples of ",
+      return refuse("8-bit float operands and a matrix whose rows do not all "
+                    "begin at multiples of ",
                     piece, " bytes");
   bool hasBias = epilogue.bias >= 0;
   bool hasAddend = epilogue.addend >= 0 || epilogue.accumulates;
   if (hasBias && plan.result.dtype == DType::F32)
-    return refuse("8-bit floats and a bias in f32");
+    return refuse("8-bit float operands and an f32 bias");
   if (hasBias && plan.biasAlignment < piece)
-    return refuse("8-bit floats and a bias that does not begin at a multiple "
-                  "of ",
-                  piece, " bytes");
+    return refuse(
+        "8-bit float operands and a bias that does not begin at a multiple of ",
+        piece, " bytes");
   bool isRelu = epilogue.activation == PostOpKind::Relu;
   bool hasActivation = epilogue.activation != PostOpKind::Add;
   if ((hasAddend && (hasBias || hasActivation)) || (hasActivation && !isRelu))
-    return refuse("8-bit floats and an epilogue other than a residual, or a "
-                  "bias and relu");
+    return refuse("8-bit float operands and an epilogue other than a residual, "
+                  "a bias, relu, or a bias and relu");
   return absl::OkStatus();
 }
 
@@ -159,7 +160,7 @@ absl::StatusOr<MatmulPlan> tprt::planMatmul(const Artifact &artifact,
     return plan;
   const Batch &inner = plan.outer.back();
   if (inner.size > INT32_MAX)
-    return refuse("a batch of ", inner.size);
+    return refuse("a batch size of ", inner.size);
   plan.batchCount = inner.size;
   plan.second.batchStride = inner.strides[0];
   plan.first.batchStride = inner.strides[1];

@@ -17,13 +17,15 @@
 ///
 /// Post-ops that fit into one call: adding the old value of C or another matrix
 /// (the library's beta C), adding a bias per column, and relu or the tanh form
-/// of gelu last. Others are GpuStep: the compiler makes kernels of them.
+/// of gelu last. Other post-ops are refused with GpuStep: the compiler turns
+/// them into kernels.
 ///
 /// A product of f8E4M3FN needs `first` transposed and `second` not, so that
-/// both are contiguous along k; k and n must be multiples of 16, and so must,
-/// in bytes, all addresses and leading dimensions. The epilogue may be a
-/// residual alone, or a bias (bf16 or f16, like the result) and then relu.
-/// Batches then take one call each: the library has no such batch with a bias.
+/// both are contiguous along k; k and n must be multiples of 16, and all
+/// addresses and leading dimensions must be multiples of 16 bytes. The epilogue
+/// may be a residual alone, or a bias (bf16 or f16, like the result) and then
+/// relu. Batches then take one call each: the library does not support them
+/// together with a bias.
 
 #ifndef TPRT_CUDA_MATMULPLAN_H
 #define TPRT_CUDA_MATMULPLAN_H
@@ -33,7 +35,7 @@
 
 namespace tprt {
 
-/// The role of each post-op: indices among the row's post-ops, -1 for none.
+/// The post-op in each role, as an index among the row's post-ops; -1 for none.
 struct Epilogue {
   int bias = -1;
   int addend = -1; ///< A matrix with the shape of C.
@@ -59,8 +61,8 @@ struct MatmulPlan {
   std::vector<Batch> outer; ///< Strides of a, b, c, addend, bias.
 
   bool isFloat8() const { return first.dtype == DType::F8E4M3FN; }
-  /// Returns everything that the choice of an algorithm depends on, as one
-  /// word.
+  /// Returns everything that the choice of an algorithm depends on, as text
+  /// without blanks.
   std::string getKey() const;
 };
 

@@ -118,7 +118,7 @@ private:
   const absl::Duration timeout;
   Owned<cuda::Pointer> arena; ///< Outlives the windows registered in it.
   nccl::Comm all = nullptr;
-  std::vector<Group> groups; ///< By row of Communicators.
+  std::vector<Group> groups; ///< Indexed by row of Communicators.
 };
 
 } // namespace
@@ -182,7 +182,7 @@ absl::Status NcclLinks::split(const std::vector<int> &ranks) {
   TPRT_RETURN_IF_ERROR(settle(all, what));
   if (!group.comm)
     return makeError(ErrorCode::Transport, "NCCL: ", what,
-                     ": ncclCommSplit made no communicator");
+                     ": ncclCommSplit returned no communicator");
   return settle(group.comm, what);
 }
 
@@ -195,11 +195,11 @@ static cuda::Result freeArena(cuda::Pointer pointer) {
   return cuda::kSuccess;
 }
 
-/// Memory at the same offsets on every rank, which NCCL may reach from another
-/// GPU without copying through its own buffers. Returns 0 if NCCL does not
-/// support windows here: then any memory works, but exchanges are slower. The
-/// allocation may fail on some ranks only. Registering is collective, so all
-/// ranks agree first.
+/// Allocates memory that has the same offsets on every rank. NCCL may access it
+/// from another GPU without copying through its own buffers. Returns 0 if NCCL
+/// does not support windows here: then any memory works, but exchanges are
+/// slower. The allocation may fail on some ranks only. Registering is
+/// collective, so all ranks agree first.
 absl::StatusOr<cuda::Pointer> NcclLinks::allocateArena(uint64_t bytes) {
   if (!nccl.memAlloc || !nccl.memFree || !nccl.registerWindow ||
       !nccl.deregisterWindow || bytes == 0 || groups.empty())
@@ -361,9 +361,9 @@ struct NcclLinks::Ended {
 };
 
 void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
-  // The caller has an error to report, and the driver or network that must be
-  // waited for may never respond. So other threads wait, and this one waits
-  // only for a limited time.
+  // The driver or the network may never respond, and the caller still has to
+  // report an error. So other threads wait for them, and this thread waits for
+  // the other threads only for a limited time.
   constexpr absl::Duration patience = absl::Seconds(10);
   absl::Time deadline = absl::Now() + patience;
   auto ended = std::make_shared<Ended>();

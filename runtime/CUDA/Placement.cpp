@@ -61,7 +61,7 @@ absl::StatusOr<Launch> tprt::readLaunch() {
     return makeError(
         ErrorCode::BadOption,
         "the environment does not contain the rank of this process; start the "
-        "program by torchrun, srun or mpirun, or leave out the transport");
+        "program by torchrun, srun or mpirun, or do not choose a transport");
   }
   launch.address = getText("NCCL_COMM_ID");
   if (launch.address.empty() && !host.empty() && port > 0)

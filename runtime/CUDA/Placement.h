@@ -11,7 +11,7 @@
 ///     srun      SLURM_PROCID SLURM_STEP_NUM_TASKS  SLURM_LOCALID
 ///
 /// The last two have no MPI. With them, NCCL itself finds rank 0 at
-/// NCCL_COMM_ID. Unless that is set, it is made of MASTER_ADDR and the port
+/// NCCL_COMM_ID. Unless that is set, it is formed from MASTER_ADDR and the port
 /// after MASTER_PORT (torchrun itself uses MASTER_PORT), or of
 /// SLURM_LAUNCH_NODE_IPADDR and a port derived from the job's number.
 
@@ -38,8 +38,8 @@ struct Launch {
   std::string address; ///< The address of rank 0, `host:port`.
 };
 
-/// Returns the settings of torchrun or srun; BadOption if neither started this
-/// process.
+/// Returns the settings of torchrun or srun, or BadOption if neither of them
+/// started this process.
 absl::StatusOr<Launch> readLaunch();
 
 } // namespace tprt

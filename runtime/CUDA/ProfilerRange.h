@@ -22,15 +22,16 @@ namespace tprt {
 
 namespace nvtx {
 using Function = void (*)();
-/// Places of functions, by number.
+/// Pointers to the places where functions are stored, indexed by the number of
+/// the function.
 using Functions = Function **;
 
-/// Number of the table that returns a module's functions, and number of a
-/// module.
+/// The number of the table through which a module's functions are found, and
+/// the number of NVTX's core module.
 inline constexpr uint32_t kCallbacks = 1;
 inline constexpr int kCore = 1;
-/// Functions of that module: the one that begins a range on the calling thread,
-/// the one that ends it, and how many functions there are.
+/// The numbers of two functions of that module, which begin and end a range on
+/// the calling thread, and how many functions there are.
 inline constexpr int kPush = 9, kPop = 11, kNumCore = 16;
 
 struct Callbacks {

@@ -116,8 +116,8 @@ StepChoices::create(const GpuProgram &program, const Artifact &artifact,
   StepChoices choices(program, artifact, runner);
   absl::Span<const StepRow> steps = artifact.rows<StepRow>();
   std::vector<uint32_t> places;
-  // From the last to the first, so that a choice inside another is made before
-  // the outer one.
+  // Choices are made from the last to the first, so that an inner choice is
+  // made before the outer one.
   for (size_t i = steps.size(); i-- > 0;)
     if (steps[i].kind == StepKind::Control &&
         artifact.rows<ControlRow>()[steps[i].row].kind == ControlKind::Choice)

@@ -52,7 +52,7 @@ private:
   const Artifact *artifact;
   StepRunner *runner;
   std::vector<int64_t> counters; ///< All 0: the first iteration of each loop.
-  std::vector<bool> seconds;     ///< By control row.
+  std::vector<bool> seconds;     ///< Indexed by control row.
 };
 
 } // namespace tprt

@@ -28,8 +28,8 @@ absl::StatusOr<TuningBench> TuningBench::create(const Device &device) {
   return bench;
 }
 
-/// The bits of a word that hold signs and fractions (random), and the value of
-/// the other bits (fixed).
+/// The bits of a word that are random, which are signs and fractions, and the
+/// fixed values of the other bits.
 static std::pair<uint32_t, uint32_t> getPattern(DType dtype) {
   switch (dtype) {
   case DType::F32:
@@ -40,7 +40,7 @@ static std::pair<uint32_t, uint32_t> getPattern(DType dtype) {
     return {0x83ff83ff, 0x38003800};
   case DType::F8E4M3FN:
     return {0x87878787, 0x30303030};
-  case DType::U8: // read by kernels: floats of any type, and large integers
+  case DType::U8: // read by kernels, as floats of any type or as large integers
     return {0x007f007f, 0x3f003f00};
   default: // cuBLASLt multiplies no other types
     return {0, 0};

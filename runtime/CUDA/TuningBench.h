@@ -27,8 +27,8 @@ public:
 
   /// Makes this many bytes of random elements, with magnitudes between 0.5 and
   /// 1; none if there is no memory for them. U8 means that only a kernel knows
-  /// the type; the bytes are such that as 16-bit floats, all elements are
-  /// positive and at most 2.
+  /// the type; the bytes are chosen so that all elements are positive and at
+  /// most 2 if they are read as 16-bit floats.
   absl::StatusOr<Owned<cuda::Pointer>> makeOperand(DType dtype, uint64_t bytes);
 
   struct Finding {
@@ -43,13 +43,14 @@ public:
 private:
   explicit TuningBench(const Device &device) : device(&device) {}
   absl::Status clearCache();
-  /// Returns a way's graph, after a first run that loads its code; none if the
-  /// way cannot be captured. `ran` receives the error if the way fails.
+  /// Runs a way once, so that its code is loaded, and returns its graph; none
+  /// if the way cannot be captured. `ran` receives the error if the way fails.
   absl::StatusOr<Owned<cuda::GraphExec>> prepare(int way, Run run,
                                                  absl::Status &ran);
   /// Keeps the GPU busy until its clocks have risen.
   absl::Status warmUp();
-  /// Returns the milliseconds that what `launch` puts on the stream takes.
+  /// Returns how many milliseconds the work that `launch` puts on the stream
+  /// takes.
   absl::StatusOr<float> time(absl::FunctionRef<absl::Status()> launch);
 
   const Device *device;

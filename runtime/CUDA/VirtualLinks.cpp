@@ -103,7 +103,7 @@ absl::Status VirtualLinks::connect(World &world) {
       return makeError(ErrorCode::GpuStep,
                        "the artifact has no kernel that "
                        "reduces the ",
-                       getName(row.dtype), " of ", size,
+                       getName(row.dtype), " values of ", size,
                        " ranks on one GPU; compile it again, or use "
                        "--backend=cuda");
   }

@@ -14,7 +14,8 @@
 ///     group->finish(3);
 ///
 /// Semantics (both transports give the same bits): chunks are contiguous, see
-/// CollectiveKind; reductions go in order of position, see Reduce.h.
+/// CollectiveKind; reductions combine values in order of position, see
+/// Reduce.h.
 ///
 /// Failure: no call waits longer than the timeout. A rank that fails tells the
 /// others through `World::fail`; they stop waiting and report PeerFailed with
@@ -68,8 +69,8 @@ public:
   /// written.
   virtual absl::Status finish(uint32_t index) = 0;
 
-  /// Returns the part of the nanoseconds spent here in which this rank waited
-  /// for others; 0 if the transport cannot tell.
+  /// Returns for how many of the nanoseconds spent here this rank waited for
+  /// others; 0 if the transport cannot tell.
   virtual int64_t getWaited() const { return 0; }
 };
 
@@ -95,9 +96,9 @@ public:
   virtual absl::StatusOr<std::unique_ptr<Communicator>>
   split(const std::vector<int> &group) = 0;
 
-  /// Returns every rank's bytes, by rank, for agreeing on programs and
-  /// collecting outputs. All ranks call it; `what` names the occasion in
-  /// messages.
+  /// Returns the bytes that each rank passes, indexed by rank. This is used to
+  /// agree on programs and to collect outputs. All ranks call it; `what` names
+  /// the occasion in messages.
   virtual absl::StatusOr<std::vector<std::string>>
   exchange(absl::string_view mine, absl::string_view what) = 0;
 

@@ -47,7 +47,7 @@ struct ThreadGroup {
   explicit ThreadGroup(std::vector<int> ranks)
       : ranks(std::move(ranks)), slots(new Slot[this->ranks.size()]) {}
 
-  const std::vector<int> ranks; ///< By position.
+  const std::vector<int> ranks; ///< Indexed by position.
   const std::unique_ptr<Slot[]> slots;
   /// Counted over all phases. No rank enters a phase before all have left the
   /// previous one, so the last rank to arrive in a phase can tell that it is

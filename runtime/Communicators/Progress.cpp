@@ -43,8 +43,8 @@ public:
     running.erase(index);
     int64_t begin = readClock();
     progress.await(*task);
-    // Until the last rank arrived, this was a wait for ranks; from then on, it
-    // was a wait for bytes.
+    // Until the last rank arrived, this rank waited for other ranks; after
+    // that, it waited for data.
     int64_t end = std::min(readClock(), task->arrived);
     waited += std::max<int64_t>(0, end - std::max(begin, task->time.begin));
     progress.lastTime = task->time;

@@ -2,8 +2,9 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Collectives that run while a rank computes: each rank has a thread
-/// that executes them, one at a time and in the order of their starts. As all
-/// ranks start them in the same order, no collective waits for a later one.
+/// that executes them, one at a time, in the order in which they were started.
+/// As all ranks start them in the same order, no collective waits for a later
+/// one.
 ///
 ///     auto progress = Progress::start(world, {link, timeout});
 ///     auto group = (*progress)->split({0, 1});
@@ -57,8 +58,8 @@ struct CarriedTime {
 /// the rank's thread.
 class Progress {
 public:
-  /// `world` must outlive the result. Transport if the world cannot be used by
-  /// another thread, LimitReached if no thread can be started.
+  /// `world` must outlive the result. Returns Transport if another thread
+  /// cannot use the world, and LimitReached if no thread can be started.
   static absl::StatusOr<std::unique_ptr<Progress>>
   start(World &world, const ProgressOptions &options);
   /// Waits for collectives in flight. The communicators must be destroyed
@@ -89,7 +90,7 @@ private:
     CollectiveCall call;
     absl::Duration linkTime;
     uint32_t number = 0; ///< Counts all tasks so far.
-    int64_t arrived = 0; ///< When the last rank had started it.
+    int64_t arrived = 0; ///< When the last rank started it.
     CarriedTime time = {};
     absl::Status status = {};
   };

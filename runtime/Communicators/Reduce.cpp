@@ -68,7 +68,7 @@ static void reduceAs(Reduction reduction, absl::Span<const char *const> sources,
 
 namespace {
 
-/// A logical value: its sum is "any", and stays 0 or 1.
+/// A truth value: the sum of several is their "or", so it stays 0 or 1.
 struct Truth {
   uint8_t value;
   Truth() = default;

@@ -135,7 +135,7 @@ absl::StatusOr<std::string> tprt::describeStored(const TensorReader &tensor) {
     TPRT_RETURN_IF_ERROR(tensor.read(begin, sample.size(), &sample[0]));
     digest = hashBytes(sample, digest);
   }
-  return absl::StrFormat("%s[%s] of a file, with digest %016x",
+  return absl::StrFormat("%s[%s] from a file, with digest %016x",
                          getName(tensor.dtype),
                          absl::StrJoin(tensor.shape, ", "), digest);
 }

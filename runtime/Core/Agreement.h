@@ -30,8 +30,8 @@ public:
   /// replaces it.
   void note(absl::string_view name, absl::string_view value);
 
-  /// RanksDisagree if another rank's notes differ. All ranks must call this,
-  /// and all get the same error.
+  /// Returns RanksDisagree if the notes of any two ranks differ. All ranks must
+  /// call this, and all get the same error.
   absl::Status compare(World &world) const;
 
   /// Begins a new run; returns a digest of the notes for all runs so far,

@@ -30,7 +30,7 @@ public:
     bool isHuge = size >= 4 * hugePage;
     uint64_t alignment = isHuge ? hugePage : 64;
     AlignedBuffer buffer;
-    // At least one line, so that an empty tensor has an address.
+    // Allocate at least one cache line, so that an empty tensor has an address.
     uint64_t padded = (size / alignment + 1) * alignment;
     if (padded > size)
       buffer.memory.reset(

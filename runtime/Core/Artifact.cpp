@@ -90,19 +90,19 @@ uint32_t tprt::getRowSize(SectionKind kind) {
   return 0;
 }
 
-/// Returns an error unless a file with this start is an artifact.
+/// Returns an error unless a file that starts with these bytes is an artifact.
 static absl::Status checkMagic(absl::string_view start) {
   if (start.size() >= sizeof(kMagic) &&
       std::memcmp(start.data(), kMagic, sizeof(kMagic)) == 0)
     return absl::OkStatus();
-  absl::string_view what, make = "make one with tp-opt";
+  absl::string_view what, make = "make an artifact with tp-opt";
   switch (getFileKind({start.data(), start.size()})) {
   case FileKind::Bytecode:
-    what = ", but bytecode of MLIR";
-    make = "make one of it with tp-opt FILE";
+    what = ", but MLIR bytecode";
+    make = "compile it with tp-opt FILE";
     break;
   case FileKind::Safetensors:
-    what = ", but weights (safetensors), which --weights= takes";
+    what = ", but a safetensors file, which can be given by --weights=";
     break;
   case FileKind::Artifact:
   case FileKind::Text:
@@ -117,9 +117,10 @@ absl::Status Artifact::parse() {
   absl::string_view file = contents.view();
   TPRT_RETURN_IF_ERROR(checkMagic(file));
   if (file.size() < sizeof(FileHeader))
-    return makeError(
-        ErrorCode::ArtifactTruncated, "the artifact has ", file.size(),
-        " bytes, fewer than its header takes; copy or compile it again");
+    return makeError(ErrorCode::ArtifactTruncated, "the artifact has ",
+                     file.size(),
+                     " bytes, fewer than an artifact's header has; copy or "
+                     "compile it again");
   const auto &header = *reinterpret_cast<const FileHeader *>(file.data());
   if (header.version != kFormatVersion)
     return makeError(ErrorCode::ArtifactVersion,
@@ -370,8 +371,8 @@ int64_t Artifact::getNumDevices() const {
   return devices;
 }
 
-/// Returns the distance between the places of successive positions along the
-/// axis reference.
+/// Returns by how much the number of a place grows from one position along the
+/// axis reference to the next.
 static int64_t getWeight(absl::Span<const MeshAxis> mesh,
                          const AxisRefRow &ref) {
   int64_t weight = mesh[ref.axis].size / (ref.pre * ref.size);

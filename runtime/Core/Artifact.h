@@ -44,8 +44,8 @@ public:
   /// Returns an error unless it was compiled for `target`.
   absl::Status checkTarget(absl::string_view target) const;
 
-  /// Returns a hash that identifies the program: equal on ranks that run the
-  /// same one.
+  /// Returns a hash that identifies the program: ranks that run the same
+  /// program get the same hash.
   uint64_t getHash() const;
 
   /// Returns all rows of a section; none if the artifact has no such section.
@@ -69,7 +69,7 @@ public:
 
   absl::optional<uint32_t> findEntry(absl::string_view name) const;
   absl::optional<uint32_t> findInput(absl::string_view name) const;
-  /// Returns the stored tensor of which the input is a part, such as
+  /// Returns the stored tensor that the input is a part of, such as
   /// `qkv.weight` for `qkv.weight#1`; null for other inputs.
   const SourceRow *getPartSource(uint32_t input) const;
   /// Returns the inputs that are parts of that tensor.
@@ -138,7 +138,8 @@ private:
   AlignedBuffer contents;
   std::array<absl::string_view, kNumRowSections> rowSections;
   absl::flat_hash_map<SectionKind, absl::string_view> byteSections;
-  std::vector<uint32_t> places; ///< By rank; empty if rank r has place r.
+  /// Indexed by rank; empty if each rank r has place r.
+  std::vector<uint32_t> places;
 };
 
 /// Returns the size of a section's row struct; 1 for bytes, 0 for an unknown

@@ -17,8 +17,8 @@
 /// read into memory, checked once (ArtifactVerifier.cpp) and used in place. Its
 /// code is native and runs unchecked, and checksums detect only accidental
 /// damage: an artifact must be trusted as much as a program. A reader skips
-/// sections of a kind it does not know, so new kinds do not need a new version;
-/// a changed row does.
+/// sections of a kind it does not know, so a new kind does not need a new
+/// version of the format, but a changed row does.
 ///
 /// Example, everything needed for `y = all_reduce(x * w)` on two devices:
 ///
@@ -44,8 +44,8 @@
 
 namespace tprt {
 
-/// Starts as a PNG file does: a byte that cannot occur in text, and line ends
-/// that a transfer in text mode would destroy.
+/// Like the start of a PNG file, this contains a byte that cannot occur in
+/// text, and line ends that a transfer in text mode would change.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
 inline constexpr uint32_t kFormatVersion = 6;
@@ -124,8 +124,8 @@ struct DeviceRow {
   uint32_t rank;
 };
 
-/// The digits pre .. pre*size of an axis, see tp::AxisRef: the axis is read as
-/// a grid of pre x size x rest, and this is the middle dimension.
+/// An axis or a part of one, see tp::AxisRef: the axis is read as a grid of pre
+/// x size x rest, and this is the middle dimension of the grid.
 struct AxisRefRow {
   uint32_t axis;
   uint32_t reserved = 0;
@@ -206,7 +206,7 @@ struct InputRow {
 /// q [2][4] and k [2][2] in two rows:   q q q q k k | q q q q k k
 struct BundleRow {
   Range members; ///< Integers: indices of Inputs.
-  int64_t rows;  ///< Divides the number of elements of each.
+  int64_t rows;  ///< Divides the number of elements of each member.
 };
 
 struct OutputRow {
@@ -214,7 +214,7 @@ struct OutputRow {
   DType dtype;
   uint32_t alias; ///< The donated input whose storage is used, or kNone.
   Range dims;     ///< Dims.
-  /// Sources: the tensor of which the output is a part (some elements of one
+  /// Sources: the tensor that the output is a part of (some elements of one
   /// dimension); empty if the output is a whole tensor. The parts of a tensor
   /// follow each other.
   Range part = {};
@@ -231,13 +231,13 @@ enum class Space : uint32_t {
   Bundle = 4,   ///< Bundles[index], read-only.
 };
 
-/// `size` bytes at `offset` of a space. With a `counter`, the buffer moves by
-/// `step` bytes (which may be negative) for each finished trip of the enclosing
-/// loop that counts in `counter`, as with one layer's slice of stacked weights.
-/// With a `place`, it moves by `step` bytes for each place that precedes the
-/// one that `place` names. This addresses, for example, a rank's own block of a
-/// tensor that the rank holds completely. The arena has the same layout on all
-/// ranks.
+/// `size` bytes at `offset` of a space. With a `counter`, the buffer's address
+/// advances by `step` bytes (which may be negative) for each finished trip of
+/// the enclosing loop that counts in `counter`, as with one layer's slice of
+/// stacked weights. With a `place`, it advances by `step` bytes for each place
+/// that precedes the one that `place` names. This addresses, for example, a
+/// rank's own block of a tensor that the rank holds completely. The arena has
+/// the same layout on all ranks.
 struct BufferRow {
   Space space = Space::Arena;
   uint32_t index = 0;
@@ -249,7 +249,7 @@ struct BufferRow {
 };
 
 /// A place along `axes`: `plus` places after the rank's own, wrapping around at
-/// the end. Of 4 places, rank 3 has place 0 for plus 1.
+/// the end. With 4 places and a `plus` of 1, rank 3 gets place 0.
 struct PlaceRow {
   Range axes;   ///< AxisRefs.
   int64_t plus; ///< 0 .. group size - 1.
@@ -405,9 +405,10 @@ inline constexpr uint32_t kNumCollectives = 0
     ;
 
 /// Payloads are contiguous chunks of `count` elements: a copy step has packed
-/// what was not contiguous. Reductions go in order of position and give the
-/// same bits on every rank, run and transport; 16-bit floats are summed in f32.
-/// Source and destination are disjoint or, for an all_reduce, may be the same.
+/// what was not contiguous. Reductions combine values in order of position and
+/// give the same bits on every rank, in every run and over every transport;
+/// 16-bit floats are summed in f32. Source and destination are disjoint or, for
+/// an all_reduce, may be the same.
 ///
 /// A collective reads its source and writes its destination at any time between
 /// its start step and its done step, which are in the same region. On all of
@@ -502,9 +503,9 @@ enum class ControlKind : uint32_t {
   If = 2,    ///< First steps if the predicate is not 0, else second steps.
   /// Either the first or the second steps, whichever are faster: both read and
   /// write the same, except for rounding and for arena memory that nothing else
-  /// uses. They are kernels, matmuls, copies, fills and choices. On CUDA, rank
-  /// 0 finds the faster ones when the program is loaded; a CPU executes the
-  /// first ones.
+  /// uses. Both consist of kernels, matmuls, copies, fills and choices. On
+  /// CUDA, rank 0 finds the faster ones when the program is loaded; a CPU
+  /// executes the first ones.
   Choice = 3,
 };
 inline constexpr uint32_t kNumControls = 4;
@@ -514,7 +515,7 @@ inline constexpr bool isLoop(ControlKind kind) {
   return kind == ControlKind::Loop || kind == ControlKind::While;
 }
 
-/// More than the nesting depth of any model's loops, and few enough for
+/// More than the nesting depth of any model's loops, and small enough for
 /// recursion.
 inline constexpr unsigned kMaxNesting = 32;
 

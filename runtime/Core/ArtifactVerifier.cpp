@@ -15,8 +15,8 @@
 
 using namespace tprt;
 
-/// Returns true if the numbers are consecutive from `first` on, as their tables
-/// of names assume.
+/// Returns true if the numbers are consecutive from `first` on. The tables that
+/// map them to names rely on this.
 template <size_t count>
 static constexpr bool countsFrom(uint32_t first,
                                  const uint32_t (&numbers)[count]) {
@@ -99,25 +99,27 @@ absl::Status Verifier::verifyMesh() const {
   }
   absl::Span<const DeviceRow> order = artifact.rows<DeviceRow>();
   if (!order.empty() && static_cast<int64_t>(order.size()) != devices)
-    return fail("the mesh has ", devices, " devices, but its order lists ",
-                order.size(), " places");
+    return fail("the mesh has ", devices,
+                " devices, but its device order lists ", order.size(),
+                " devices");
   std::vector<bool> placed(order.size());
   for (const DeviceRow &device : order) {
     if (device.rank >= placed.size() || placed[device.rank])
-      return fail("rank ", device.rank,
-                  " has two places in the mesh, or does not exist");
+      return fail(
+          "rank ", device.rank,
+          " is listed twice in the mesh's device order, or does not exist");
     placed[device.rank] = true;
   }
   for (const AxisRefRow &ref : artifact.rows<AxisRefRow>()) {
     if (ref.axis >= artifact.rows<MeshAxis>().size())
       return fail(
-          "an axis reference names an axis that does not exist, number ",
+          "an axis reference names an axis that does not exist: number ",
           ref.axis);
     absl::optional<int64_t> end = checkedMultiply(ref.pre, ref.size);
     if (ref.pre < 1 || ref.size < 1 || !end ||
         artifact.rows<MeshAxis>()[ref.axis].size % *end != 0)
       return fail("sub-axis (", ref.pre, ")", ref.size,
-                  " does not cut its axis evenly");
+                  " does not divide its axis evenly");
   }
   for (const CommunicatorRow &communicator : artifact.rows<CommunicatorRow>())
     TPRT_RETURN_IF_ERROR(verifyAxes(communicator.axes));
@@ -125,8 +127,8 @@ absl::Status Verifier::verifyMesh() const {
     TPRT_RETURN_IF_ERROR(verifyAxes(place.axes));
     if (place.plus < 0 || place.plus >= artifact.getGroupSize(place.axes))
       return fail(
-          "a place moves by ", place.plus,
-          ", but must move by at least 0 and less than the number of places, ",
+          "a place has an offset of ", place.plus,
+          ", but it must be at least 0 and less than the number of places, ",
           artifact.getGroupSize(place.axes));
   }
   return absl::OkStatus();
@@ -164,8 +166,8 @@ absl::Status Verifier::verifyDims(Range dims, DType dtype) const {
     int64_t devices = artifact.getGroupSize(dim.axes);
     int64_t block = dim.global / devices + (dim.global % devices != 0);
     if (dim.local != block)
-      return fail("a dimension of ", dim.global, " over ", devices,
-                  " devices cannot have blocks of ", dim.local);
+      return fail("a dimension of size ", dim.global, ", sharded over ",
+                  devices, " devices, cannot have blocks of size ", dim.local);
   }
   return absl::OkStatus();
 }
@@ -180,9 +182,8 @@ absl::Status Verifier::verifySources(const InputRow &input) const {
   if (parts.size() == 1)
     return verifySource(parts.front(), shape);
   if (input.joined >= shape.size())
-    return fail(
-        "an input is joined along a dimension that it does not have, number ",
-        input.joined, " of ", shape.size());
+    return fail("the parts of an input are joined along dimension number ",
+                input.joined, ", but the input has rank ", shape.size());
   int64_t &extent = shape[input.joined], left = extent;
   for (const SourceRow &part : parts) {
     if (part.extent < 1 || part.extent > left)
@@ -202,7 +203,8 @@ absl::Status Verifier::verifySource(const SourceRow &source,
   for (Range list : {source.stored, source.view, source.start, source.size,
                      source.step, source.permutation})
     if (!isInside<int64_t>(list) || list.count > 64)
-      return fail("a list of a source is not inside its table");
+      return fail("a list of a source has more than 64 numbers, or is not "
+                  "inside its table");
   absl::Span<const int64_t> view = artifact.integers(source.view);
   absl::optional<int64_t> elements =
       getNumElements(artifact.integers(source.stored));
@@ -210,7 +212,8 @@ absl::Status Verifier::verifySource(const SourceRow &source,
       source.start.count != view.size() || source.size.count != view.size() ||
       source.step.count != view.size() ||
       source.permutation.count != view.size())
-    return fail("the lists of a source do not fit together");
+    return fail(
+        "the shapes, slice and permutation of a source are inconsistent");
   absl::Span<const int64_t> size = artifact.integers(source.size);
   std::vector<int64_t> permuted;
   uint64_t seen = 0;
@@ -225,7 +228,7 @@ absl::Status Verifier::verifySource(const SourceRow &source,
     int64_t from = artifact.integers(source.permutation)[i];
     if (from < 0 || from >= static_cast<int64_t>(view.size()) ||
         seen >> from & 1)
-      return fail("the permutation of a source is not a permutation");
+      return fail("the permutation of a source is not valid");
     seen |= uint64_t{1} << from;
     permuted.push_back(size[from]);
   }
@@ -254,7 +257,8 @@ absl::optional<size_t> Verifier::getPartDim(const OutputRow &output) const {
 
 absl::Status Verifier::verifyPart(const OutputRow &output) const {
   if (!isInside<SourceRow>(output.part) || output.part.count > 1)
-    return fail("the part that describes an output is not inside its table");
+    return fail("an output has more than one source, or its source is not "
+                "inside the table of sources");
   if (output.part.count == 0)
     return absl::OkStatus();
   const SourceRow &part = artifact.rows<SourceRow>(output.part)[0];
@@ -295,7 +299,9 @@ absl::Status Verifier::verifyParts(absl::Span<const OutputRow> outputs) const {
           artifact.integers(part.stored) != artifact.integers(first.stored) ||
           getPartDim(outputs[i]) != dim ||
           artifact.integers(part.start)[*dim] != end)
-        return fail("the parts of '", name, "' do not follow each other");
+        return fail("the parts of '", name,
+                    "' are not consecutive, or do not slice one tensor along "
+                    "one dimension");
       end += artifact.integers(part.size)[*dim];
     }
     if (end != size || !tensors.insert(name).second)
@@ -354,8 +360,8 @@ absl::Status Verifier::verifyBundles() const {
           artifact.isDonated(static_cast<uint32_t>(member)) ||
           input.dtype != inputs[members[0]].dtype)
         return fail("member ", member,
-                    " of a bundle must be a parameter that is not overwritten, "
-                    "of the first member's type");
+                    " of a bundle must be a parameter that is not overwritten "
+                    "and has the element type of the first member");
       absl::optional<int64_t> sum = checkedAdd(bytes, own);
       if (!sum || own / getSize(input.dtype) % bundle.rows != 0)
         return fail("member ", member, " of a bundle cannot be divided into ",
@@ -402,8 +408,8 @@ absl::Status Verifier::verifyGpuCode() const {
   if (artifact.getTarget() == kCudaTarget &&
       launches.size() != images * kernels)
     return fail(kernels, " kernels in ", images,
-                " images have a wrong number of launches, ", launches.size(),
-                " launches");
+                " images need one launch for each pair, but the artifact has ",
+                launches.size(), " launches");
   for (const LaunchRow &launch : launches)
     if (launch.blocks < 1 || launch.blocks > INT32_MAX || launch.threads < 1 ||
         launch.threads > kMaxGpuThreads)

@@ -19,8 +19,8 @@ static std::string getLibrary(const std::string &name) {
   return absl::StrCat("libtprt_", isCuda ? "cuda" : name, ".so");
 }
 
-/// Returns true if we build the library of this name: if it is missing, the
-/// installation is incomplete.
+/// Returns true if this project builds the library for this name. Without that
+/// library, the installation is incomplete.
 static bool isOurs(const std::string &name) {
   constexpr absl::string_view ours[] = {kCpuTarget, kCudaTarget, kVirtual,
                                         kEnvironment, "mpi"};
@@ -31,13 +31,15 @@ static bool isOurs(const std::string &name) {
 /// Null if there is none and none is required.
 static absl::StatusOr<const Plugin *> loadPlugin(const std::string &name) {
   auto fail = [&](absl::string_view why) {
-    return makeError(ErrorCode::BackendMissing, "cannot load '", name,
-                     "': ", why, "; install ", getLibrary(name),
-                     " and the libraries that it links beside libtprt.so");
+    return makeError(
+        ErrorCode::BackendMissing, "cannot load '", name, "': ", why,
+        "; install ", getLibrary(name),
+        " and the libraries that it depends on in the folder of libtprt.so");
   };
   if (name.empty() || name.find('/') != std::string::npos)
     return nullptr;
-  // Our own folder first: the plugin must be of the same build.
+  // Look in this library's own folder first: the plugin must come from the same
+  // build.
   Dl_info self;
   std::string library = getLibrary(name);
   if (dladdr(reinterpret_cast<void *>(&loadPlugin), &self) && self.dli_fname)

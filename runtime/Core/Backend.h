@@ -118,8 +118,8 @@ struct Plugin {
 inline constexpr uint32_t kPluginVersion = 8;
 
 /// Returns what `libtprt_NAME.so`, in the folder of the core library, provides.
-/// UnknownBackend if there is no such library, BackendMissing if the library
-/// exists but cannot be loaded.
+/// Returns UnknownBackend if there is no such library, and BackendMissing if
+/// the library exists but cannot be loaded.
 absl::StatusOr<CreateBackend *> loadBackend(const std::string &name);
 absl::StatusOr<Plugin::CreateWorld> loadTransport(const std::string &name);
 

@@ -19,8 +19,9 @@ struct Batch {
   std::vector<int64_t> strides; ///< For each operand, in elements.
 };
 
-/// Returns the batch dimensions of size above 1, major first. Neighbours are
-/// merged if, for every operand, the strides of the two continue each other.
+/// Returns the batch dimensions of size above 1, major first. Neighbouring
+/// dimensions are merged if every operand can go through both with a single
+/// stride.
 std::vector<Batch> getBatches(const MatmulRow &row,
                               absl::Span<const MatmulOperand *const> operands);
 

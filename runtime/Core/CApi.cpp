@@ -142,7 +142,7 @@ tprt_status tprt_load(tprt_session *session, const char *path) {
   });
 }
 
-/// Passes a C caller's tensor to one of the session's functions that bind.
+/// Passes a C caller's tensor to one of the session's bind functions.
 template <typename Bind>
 static absl::Status bindTensor(const char *name, const tprt_tensor *value,
                                Bind bind) {

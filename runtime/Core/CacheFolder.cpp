@@ -59,8 +59,9 @@ absl::StatusOr<CacheFolder> CacheFolder::open() {
   if (folder.descriptor < 0 || ::fstat(folder.descriptor, &info) != 0)
     return failBecause("open", folder.path);
   if (info.st_uid != ::geteuid())
-    return fail(folder.path, "belongs to another user; set XDG_CACHE_HOME to a "
-                             "folder of yours");
+    return fail(
+        folder.path,
+        "belongs to another user; set XDG_CACHE_HOME to a folder of your own");
   if (info.st_mode & 022)
     return fail(folder.path, "can be written to by other users; remove it");
   if (info.st_mode & 077 && ::fchmod(folder.descriptor, 0700) != 0)

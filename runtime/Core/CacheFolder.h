@@ -6,7 +6,7 @@
 ///
 /// The entries are run as native code, or passed to libraries, so other users
 /// must not be able to change them: the folder and each entry belong to the
-/// user and are closed to others. An entry is checked through the same
+/// user and are inaccessible to others. An entry is checked through the same
 /// descriptor that it is read from. Symbolic links are followed for neither.
 /// Entries are written atomically, even by several processes at once, and an
 /// entry that is removed stays intact for processes that have it open.
@@ -23,8 +23,8 @@ namespace tprt {
 
 class CacheFolder {
 public:
-  /// Opens the folder, and creates it if it does not exist. CacheUnusable if
-  /// that fails, or if other users have access to it.
+  /// Opens the folder, and creates it if it does not exist. Returns
+  /// CacheUnusable if that fails, or if other users have access to it.
   static absl::StatusOr<CacheFolder> open();
 
   CacheFolder(CacheFolder &&other) noexcept
@@ -39,8 +39,8 @@ public:
 
   const std::string &getPath() const { return path; }
 
-  /// Opens an entry, which then counts as used. FileUnreadable if there is
-  /// none, CacheUnusable if other users have access to it.
+  /// Opens an entry, which then counts as used. Returns FileUnreadable if there
+  /// is none, and CacheUnusable if other users have access to it.
   absl::StatusOr<File> openEntry(const std::string &name) const;
   absl::Status write(const std::string &name, absl::string_view bytes) const;
 

@@ -68,7 +68,7 @@ absl::Status tprt::checkCpu(absl::string_view required) {
   if (parts.first != kArchitecture)
     return makeError(ErrorCode::CpuMismatch, "the artifact was made for '",
                      parts.first, "', but this machine is ", kArchitecture,
-                     "; compile the program for it");
+                     "; compile the program for this machine");
   std::vector<Feature> features = getFeatures();
   for (absl::string_view name :
        absl::StrSplit(parts.second, ',', absl::SkipEmpty())) {
@@ -76,10 +76,11 @@ absl::Status tprt::checkCpu(absl::string_view required) {
         std::find_if(features.begin(), features.end(),
                      [&](const Feature &one) { return one.name == name; });
     if (found == features.end())
-      return makeError(ErrorCode::CpuMismatch, "the artifact needs '", name,
-                       "', but this runtime cannot test whether the CPU has "
-                       "it; compile it with one of: ",
-                       getHostCpu());
+      return makeError(
+          ErrorCode::CpuMismatch, "the artifact needs '", name,
+          "', but this runtime cannot test whether the CPU has "
+          "it; compile the program for a CPU with at most these features: ",
+          getHostCpu());
     if (!found->present)
       return makeError(ErrorCode::CpuMismatch, "the artifact needs '", name,
                        "', which this CPU lacks; compile the program on this "

@@ -19,8 +19,9 @@ namespace tprt {
 /// features that its code needs.
 std::string getHostCpu();
 
-/// OK if this machine has everything that the line requires. A feature that the
-/// runtime does not know is an error and never ignored: the code might use it.
+/// Returns OK if this machine has everything that the line requires. A feature
+/// that the runtime does not know is an error and is not ignored: the code
+/// might use it.
 absl::Status checkCpu(absl::string_view required);
 
 } // namespace tprt

@@ -108,7 +108,8 @@ struct Float16 {
   }
 };
 
-/// f8E4M3FN, which has no infinities, and f8E5M2, which is a shorter f16.
+/// f8E4M3FN, which has no infinities, and f8E5M2, which is f16 with a shorter
+/// mantissa.
 template <int mantissa, int bias, bool isFinite> struct Float8 {
   uint8_t bits;
   Float8() = default;

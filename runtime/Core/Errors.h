@@ -3,7 +3,7 @@
 
 /// \file Errors of the runtime: an absl::Status whose message starts with the
 /// stable code, `[TP0843] what: why; what to do instead`, and which carries
-/// that code for callers that must decide by it.
+/// that code for callers whose decisions depend on it.
 ///
 ///   return makeError(ErrorCode::WeightsMissing, "tensor '", name, "': ...");
 ///   ...

@@ -80,10 +80,10 @@ absl::Status File::read(uint64_t offset, uint64_t size, char *to) const {
     if (count < 0)
       return failFile("read", name);
     if (count == 0)
-      return makeError(
-          ErrorCode::FileUnreadable, "'", name, "' ends at byte ", offset,
-          " but had ", length,
-          " bytes when it was opened: the file was changed while it was read");
+      return makeError(ErrorCode::FileUnreadable, "'", name, "' ends at byte ",
+                       offset, " but had ", length,
+                       " bytes when it was opened: the file was changed while "
+                       "it was being read");
     to += count;
     offset += static_cast<uint64_t>(count);
     size -= static_cast<uint64_t>(count);

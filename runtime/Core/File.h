@@ -56,7 +56,7 @@ private:
 /// if errno says that memory, descriptors or space are used up, else
 /// `otherwise`.
 ErrorCode getFileError(int error, ErrorCode otherwise);
-/// The same for a library, for which the loader gives only text.
+/// The same for a library; the loader describes its errors only as text.
 ErrorCode getLoaderError(absl::string_view why, ErrorCode otherwise);
 
 } // namespace tprt

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The checksum of artifact sections and the key of compiled programs. It
-/// detects accidental changes, but does not resist malicious ones.
+/// \file The hash for checksums of artifact sections and for keys of compiled
+/// programs. It detects accidental changes, but does not resist malicious ones.
 
 #ifndef TPRT_CORE_HASH_H
 #define TPRT_CORE_HASH_H

@@ -65,7 +65,7 @@ private:
            static_cast<uint64_t>(row) * place.stride;
   }
 
-  const std::vector<BundlePlace> places; ///< By input.
+  const std::vector<BundlePlace> places; ///< Indexed by input.
 };
 
 } // namespace tprt

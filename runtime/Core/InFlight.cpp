@@ -215,8 +215,9 @@ std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
 }
 
 /// Returns true if the step touches a byte of the (dense) memory that a
-/// collective holds, on any trip and any rank. If a loop moves both, they are
-/// on the same trip, so the step is shifted by the difference.
+/// collective holds, on any trip and any rank. If a loop advances both
+/// addresses, both are on the same trip, so only the difference between the two
+/// advances counts.
 bool InFlightVerifier::touches(const StepAccess &access,
                                const StepAccess &held) const {
   StridedBytes bytes(getSize(access.dtype));

@@ -11,10 +11,11 @@
 ///     not end before the collectives that it has started.
 ///
 /// It makes no difference where the bytes are: in the arena, in an output, or
-/// in an input that an output overwrites. A loop between start and done counts
-/// with all of its iterations. Buffers that move with a loop around start, step
-/// and done are compared iteration by iteration, and those at a rank's place
-/// rank by rank.
+/// in an input that an output overwrites. If there is a loop between start and
+/// done, the accesses in all of its iterations count. If a loop around start,
+/// step and done advances the address of a buffer, the accesses are compared
+/// iteration by iteration; if the address depends on the rank, they are
+/// compared rank by rank.
 
 #ifndef TPRT_CORE_INFLIGHT_H
 #define TPRT_CORE_INFLIGHT_H

@@ -37,10 +37,10 @@ void StridedBytes::add(int64_t size, Wide stride) {
   dims.push_back({stride, size});
 }
 
-/// Returns true if any sum of multiples of the strides is in first .. last.
-/// Each stride may be taken fewer times than its dimension's size; `rest` is
-/// the largest possible sum. Several multiples of a stride are tried only if
-/// the smaller strides together reach further than that stride.
+/// Returns true if a sum of strides, each times an index below the size of its
+/// dimension, can be in first .. last. `rest` is the largest possible sum.
+/// Several indices of a dimension are tried only if the smaller strides
+/// together reach further than that stride.
 bool StridedBytes::search(absl::Span<const Dim> dims, Wide rest, Wide first,
                           Wide last, int &budget) {
   if (first <= 0)

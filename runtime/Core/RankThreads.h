@@ -24,7 +24,7 @@ public:
   /// Waits for the job under way.
   ~RankThreads();
 
-  /// LimitReached if not all of the threads could be started.
+  /// Returns LimitReached if not all of the threads could be started.
   absl::Status getStatus() const { return status; }
   /// Makes threads poll for their next job for a while before they sleep. Each
   /// thread must have its own core.

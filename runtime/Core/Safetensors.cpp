@@ -22,8 +22,9 @@ using nlohmann::json;
 
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
-/// Far more than the format needs. The parser uses 80 times the size of a
-/// bracket for it.
+/// The maximum depth of nested brackets, far more than the format needs. It is
+/// limited because the parser needs 80 times the memory of a bracket for each
+/// of them.
 static constexpr size_t kMaxDepth = 64;
 
 static absl::optional<DType> parseDType(absl::string_view name) {
@@ -115,28 +116,29 @@ parseTensor(const std::string &name, const json &entry, uint64_t dataSize) {
                      "' has the unknown type ", dtype->get<std::string>());
   absl::optional<std::vector<int64_t>> shape = parseList(entry, "shape");
   if (!shape)
-    return makeError(ErrorCode::WeightsHeader, "tensor '", name,
-                     "' has no valid shape: expects a list of integers");
+    return makeError(
+        ErrorCode::WeightsHeader, "tensor '", name,
+        "' has no valid shape: expects a list of non-negative integers");
   absl::optional<std::vector<int64_t>> range = parseList(entry, "data_offsets");
   if (!range || range->size() != 2)
-    return makeError(
-        ErrorCode::WeightsRange, "tensor '", name,
-        "' has no valid data_offsets: expects two numbers within 63 bits");
+    return makeError(ErrorCode::WeightsRange, "tensor '", name,
+                     "' has no valid data_offsets: expects two non-negative "
+                     "integers less than 2^63");
   int64_t begin = (*range)[0], end = (*range)[1];
   if (begin > end)
     return makeError(ErrorCode::WeightsRange, "tensor '", name,
-                     "' ends at byte ", end, " before it starts at ", begin);
+                     "' ends at byte ", end, ", before its start at byte ",
+                     begin);
   if (static_cast<uint64_t>(end) > dataSize)
     return makeError(ErrorCode::WeightsTruncated, "tensor '", name,
-                     "' ends at byte ", end, " of ", dataSize,
-                     " in the file; copy or write it again");
+                     "' ends at byte ", end, ", but the file has only ",
+                     dataSize, " bytes of data; copy or write it again");
   std::vector<int64_t> sizes = *shape;
   sizes.push_back(getSize(*type));
   absl::optional<int64_t> bytes = getNumElements(sizes);
   if (!bytes)
     return makeError(ErrorCode::WeightsRange, "tensor '", name, "' of shape [",
-                     absl::StrJoin(*shape, ", "),
-                     "] takes more bytes than fit in 63 bits");
+                     absl::StrJoin(*shape, ", "), "] takes 2^63 bytes or more");
   if (*bytes != end - begin)
     return makeError(ErrorCode::WeightsShape, "tensor '", name, "' of shape [",
                      absl::StrJoin(*shape, ", "), "] takes ", *bytes,
@@ -212,12 +214,13 @@ parseHeader(absl::string_view text, uint64_t dataSize) {
   std::string duplicate;
   json header = parseJson(text, duplicate);
   if (!header.is_object())
-    return makeError(ErrorCode::WeightsHeader,
-                     "the header is not a JSON object, or nests deeper than ",
-                     kMaxDepth);
+    return makeError(
+        ErrorCode::WeightsHeader,
+        "the header is not a JSON object, or is nested deeper than ",
+        kMaxDepth);
   if (!duplicate.empty())
-    return makeError(ErrorCode::WeightsDuplicate, "the header has '", duplicate,
-                     "' twice");
+    return makeError(ErrorCode::WeightsDuplicate, "the header has the key '",
+                     duplicate, "' twice");
 
   absl::flat_hash_map<std::string, TensorPlace> tensors;
   std::vector<NamedRange> ranges;

@@ -380,7 +380,7 @@ absl::Status Session::runRank(Rank &rank, uint32_t entry, bool isFirst,
   if (getErrorCode(status) != ErrorCode::RanksDisagree)
     return status;
   return makeError(ErrorCode::RanksDisagree, getPlainMessage(status),
-                   "; since the run before, this rank was given ",
+                   "; since the previous run, this rank was given ",
                    agreement.listLast());
 }
 
@@ -404,7 +404,7 @@ absl::Status Session::endLateRun(absl::string_view entry) {
                       absl::FormatDuration(options.runTimeout),
                       "; raise the limit if the run is only slow");
   failRanks(failure);
-  // Ranks notice between steps; a single step may never end.
+  // Ranks notice the failure between steps, but a step may never end.
   isStuck = !threads->wait(kPatience);
   return failure;
 }
@@ -515,8 +515,8 @@ Session::exchangeBlocks(const Distributed &tensor) {
         if (!absl::EndsWith((*all)[peer], mark))
           return makeError(ErrorCode::RanksDisagree, "rank ", rank.number,
                            ", reading '", tensor.name, "': rank ", peer,
-                           " reads another tensor or the output of another "
-                           "run; make the same calls on all ranks");
+                           " reads a different tensor or the output of a "
+                           "different run; make the same calls on all ranks");
       blocks = *std::move(all);
       return absl::OkStatus();
     });

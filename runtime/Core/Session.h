@@ -27,7 +27,7 @@
 /// nothing.
 ///
 /// A thread that is inside MPI, or in a kernel that does not end, cannot be
-/// ended. Calls that wait for such a thread give up at their deadline. The
+/// stopped. Calls that wait for such a thread give up at their deadline. The
 /// thread and everything that it uses then remain until the process ends.
 
 #ifndef TPRT_CORE_SESSION_H
@@ -52,9 +52,9 @@ class ThreadDomain;
 struct SessionOptions {
   std::string backend = "cpu";
   std::string transport = "threads"; ///< Or "mpi", or "environment".
-  /// If set, makes the backend, so that no library of that name is loaded.
+  /// If set, this function makes the backend, and no library is loaded for it.
   std::function<CreateBackend> createBackend;
-  int ranks = 0;   ///< 0, or the number expected of the mesh.
+  int ranks = 0;   ///< The expected number of devices; 0: any.
   int threads = 0; ///< Per rank; 0: its share of the cores.
   /// For each collective, and for joining and leaving the job.
   absl::Duration timeout = absl::Seconds(300);
@@ -109,7 +109,7 @@ public:
   /// part of a tensor gets the numbers that the whole tensor has there.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
   /// Fills every input that has a source from the files. Other parameters are
-  /// filled if the files have a tensor of their name.
+  /// filled if the files have a tensor with the same name.
   absl::Status loadWeights(SafetensorsFolder &weights);
   /// Returns true if the input with this number has a value: it was given one,
   /// or keeps its value between runs.
@@ -122,7 +122,8 @@ public:
 
   /// Starts an entry on all ranks and returns.
   absl::Status start(absl::string_view entry);
-  /// Waits for the run to end; WrongState if that takes longer than `timeout`.
+  /// Waits for the run to end; returns WrongState if that takes longer than
+  /// `timeout`.
   absl::Status wait(absl::Duration timeout = absl::InfiniteDuration());
   /// Starts an entry and waits for it. If that takes longer than `runTimeout`,
   /// ends the run and returns RunTimeout.
@@ -213,8 +214,8 @@ private:
   absl::Status writePart(uint32_t input, const TensorReader &tensor);
 
   using UseBlock = absl::FunctionRef<absl::Status(const char *block)>;
-  /// A tensor of which each rank holds a block, and the function that reads a
-  /// block from an executor.
+  /// A tensor that is distributed in blocks over the ranks, and the function
+  /// that reads a rank's block from its executor.
   struct Distributed {
     absl::string_view name;
     DType dtype;

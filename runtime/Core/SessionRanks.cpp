@@ -154,8 +154,8 @@ absl::Status Session::close() {
   return failure;
 }
 
-/// Keeps everything that a thread that cannot be ended uses until the process
-/// ends.
+/// A thread may be running that cannot be stopped. Keeps everything that it
+/// uses until the process ends.
 void Session::abandon() {
   struct Remains {
     std::shared_ptr<const Artifact> artifact;
@@ -184,7 +184,7 @@ int Session::getNumThreads() const {
 absl::Status Session::compareProgram(World &world) const {
   absl::Status mesh;
   int64_t wanted = artifact->getNumDevices();
-  // If the MPI library is not the launcher's, each process believes to be the
+  // If the MPI library is not the launcher's, each process finds that it is the
   // only one of its job.
   const char *told = std::getenv("PMI_SIZE");
   if (world.getSize() == 1 && told && std::atoi(told) > 1 &&
@@ -197,12 +197,13 @@ absl::Status Session::compareProgram(World &world) const {
                   "of that library, as in mpirun -n ",
                   wanted, " tp-run ...");
   else if (world.getSize() != wanted)
-    mesh = makeError(ErrorCode::MeshMismatch, "rank ", world.getRank(), ": ",
-                     world.getSize(),
-                     " ranks were started, but the program was compiled for a "
-                     "mesh of ",
-                     wanted, " devices; start as many, as in mpirun -n ",
-                     wanted, " tp-run ...");
+    mesh = makeError(
+        ErrorCode::MeshMismatch, "rank ", world.getRank(), ": ",
+        world.getSize(),
+        " ranks were started, but the program was compiled for a "
+        "mesh of ",
+        wanted, " devices; start one rank for each device, as in mpirun -n ",
+        wanted, " tp-run ...");
   std::string mine = absl::StrFormat("%016x", artifact->getHash());
   auto all = world.exchange(mine, "comparing programs");
   // If a rank has left, it found the same problem, so all end with the same

@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file SHA-256 (FIPS 180-4), for identifying data for which someone may try
-/// to construct a collision. If only accidental collisions matter, Hash.h is
-/// faster.
+/// \file SHA-256 (FIPS 180-4), for identifying data safely even if someone
+/// tries to construct a collision. If only accidental collisions matter, Hash.h
+/// is faster.
 
 #ifndef TPRT_CORE_SHA256_H
 #define TPRT_CORE_SHA256_H

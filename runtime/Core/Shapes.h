@@ -52,7 +52,8 @@ bool isWithoutOverlap(absl::Span<const int64_t> sizes,
 
 /// A reshape that merges and splits dimensions, as the list of factors, major
 /// first, that make up both shapes: [6, 4] -> [2, 12] has the factors 2, 3, 4,
-/// where 2 and 3 make dim 0 before, and 3 and 4 make dim 1 after.
+/// where 2 and 3 make up dimension 0 of the source, and 3 and 4 dimension 1 of
+/// the result.
 struct ReshapeFactor {
   int64_t size;
   unsigned from; ///< The dimension it is part of before,

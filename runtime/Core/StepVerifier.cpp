@@ -61,7 +61,7 @@ private:
   bool overlap(const BufferRow &a, const BufferRow &b) const;
 
   const EntryRow &entry;
-  const std::vector<BundlePlace> places; ///< By input.
+  const std::vector<BundlePlace> places; ///< Indexed by input.
   /// The trips of the loops around the current step, by counter.
   absl::flat_hash_map<uint32_t, int64_t> activeLoops;
 };
@@ -120,8 +120,8 @@ template <typename Row>
 absl::Status StepVerifier::verifyRow(const StepRow &step) const {
   absl::Span<const Row> rows = artifact.rows<Row>();
   if (step.row >= rows.size())
-    return fail("the step names a row that its table does not have, number ",
-                step.row, " of ", rows.size());
+    return fail("the step names row number ", step.row,
+                ", but its table has only ", rows.size());
   TPRT_RETURN_IF_ERROR(verifyFields(rows[step.row]));
   for (const StepAccess &access : getAccesses(artifact, step))
     TPRT_RETURN_IF_ERROR(verifyAccess(access));
@@ -213,8 +213,8 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   case Space::Bundle: {
     absl::Span<const BundleRow> bundles = artifact.rows<BundleRow>();
     if (buffer.index >= bundles.size())
-      return fail("the step names a bundle that does not exist, number ",
-                  buffer.index, " of ", bundles.size());
+      return fail("the step names bundle number ", buffer.index,
+                  ", but there are only ", bundles.size());
     for (int64_t member : artifact.integers(bundles[buffer.index].members))
       if (!absl::c_linear_search(artifact.integers(entry.inputs), member))
         return fail("bundle ", buffer.index, " does not belong to the entry");
@@ -231,12 +231,13 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   auto offset = static_cast<int64_t>(buffer.offset);
   absl::optional<int64_t> distance = 0; // to the last position
   if (buffer.counter != kNone && activeLoops.count(buffer.counter) == 0)
-    return fail("a buffer moves with a loop that does not contain the step");
+    return fail("the address of a buffer advances with a loop that does not "
+                "contain the step");
   if (buffer.place != kNone &&
       (buffer.counter != kNone ||
        buffer.place >= artifact.rows<PlaceRow>().size()))
-    return fail("a buffer moves with a place that does not exist, or with a "
-                "place and a loop at once");
+    return fail("the address of a buffer depends on a place that does not "
+                "exist, or on a place and a loop at once");
   int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
   distance = checkedMultiply(getPositions(buffer) - 1, step);
   bool isForward = buffer.step >= 0;
@@ -247,7 +248,8 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   if (!end || *end > storage || !distance || (!isForward && *distance > offset))
     return fail("a buffer is not inside its storage of ", storage, " bytes");
   if (buffer.offset % elementSize != 0 || buffer.step % elementSize != 0)
-    return fail("a buffer is not aligned to its elements");
+    return fail("the offset or the step of a buffer is not a multiple of the "
+                "element size");
   return absl::OkStatus();
 }
 
@@ -278,7 +280,7 @@ absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
   // This also limits the number of elements, since each has its own memory.
   if (access.kind == AccessKind::Write &&
       !isWithoutOverlap(access.sizes, access.strides))
-    return fail("the step writes elements that share memory");
+    return fail("the step writes to elements that overlap in memory");
   return absl::OkStatus();
 }
 
@@ -286,7 +288,7 @@ absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
 bool StepVerifier::overlap(const BufferRow &a, const BufferRow &b) const {
   if (a.space != b.space || a.index != b.index)
     return false;
-  // A buffer that moves counts as the whole range that it sweeps over.
+  // If the address of a buffer advances, the whole range that it covers counts.
   auto getRange = [&](const BufferRow &buffer) {
     int64_t moved = buffer.step * (getPositions(buffer) - 1);
     auto begin = static_cast<int64_t>(buffer.offset);
@@ -334,8 +336,8 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
                        matmul.batch[1], matmul.batch[2]})
     if (size < 1)
       return fail("a matmul has a dimension of size ", size);
-  // The whole of A may be repacked into another order, in f32, so that size
-  // must not overflow.
+  // All of A may be copied to f32 in a different order, so the size of that
+  // copy must not overflow.
   int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
                       matmul.m,        matmul.k,        getSize(DType::F32)};
   if (!getNumElements(packed))
@@ -401,8 +403,8 @@ absl::Status StepVerifier::verifyFields(const CollectiveRow &row) const {
                 " entries for a group of ", group, " devices");
   for (int64_t from : artifact.integers(row.permutation))
     if (from < -1 || from >= group)
-      return fail("a permutation names a position that does not exist, number ",
-                  from, " of ", group);
+      return fail("a permutation names position number ", from,
+                  ", but its group has ", group, " devices");
   return absl::OkStatus();
 }
 

@@ -24,7 +24,8 @@ constexpr int64_t kTile = 32;
 } // namespace
 
 /// Returns the dimensions without those of size 1, with the largest destination
-/// stride first. Neighbours that continue each other in both views are merged.
+/// stride first. Neighbouring dimensions are merged if both views can go
+/// through them with a single stride.
 static Dims normalise(absl::Span<const int64_t> sizes,
                       absl::Span<const int64_t> to,
                       absl::Span<const int64_t> from) {

@@ -17,7 +17,7 @@ namespace tprt {
 
 class Thread {
 public:
-  /// LimitReached if no further thread can be started.
+  /// Returns LimitReached if no further thread can be started.
   static absl::StatusOr<Thread> start(std::function<void()> body);
 
   Thread(Thread &&) = default;

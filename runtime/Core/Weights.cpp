@@ -156,9 +156,10 @@ static absl::Status checkStored(absl::string_view name,
 
 namespace {
 
-/// Where a stored tensor holds the elements of an input, or of a part of one.
+/// The place in a stored tensor of the elements of an input, or of a part of
+/// one.
 struct StoredPart {
-  int64_t base; ///< Of the first element.
+  int64_t base; ///< The offset of the first element.
   std::vector<Factored> dims;
 };
 

@@ -2,17 +2,17 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Collectives that consist of messages between pairs of ranks. There are
-/// three reasons. Reductions are computed here, in rank order, and give the
-/// same bits as between threads. If a rank is missing, messages can name it.
-/// And nothing blocks, so a deadline, a failed peer and the launcher's SIGTERM
-/// are noticed while waiting. An all-reduce moves 2(g-1)/g of its payload, as a
-/// ring does.
+/// three reasons not to use MPI's own collectives. Reductions are computed
+/// here, in rank order, and give the same bits as between threads. If a rank is
+/// missing, messages can name it. And nothing blocks, so a deadline, a failed
+/// peer and the launcher's SIGTERM are noticed while waiting. An all-reduce
+/// moves 2(g-1)/g of its payload, as a ring does.
 ///
 /// Each message of a collective is preceded by the number of the collective and
 /// a digest of everything that the run depends on. So ranks that are out of
-/// step, or were given different values, find out at once. A communicator is a
-/// tag: the messages of a pair stay in order, and all ranks run the same step
-/// table.
+/// step, or were given different values, find out at once. Each communicator
+/// only needs a tag of its own: the messages between two ranks stay in order,
+/// and all ranks run the same step table.
 
 #include "runtime/Communicators/Reduce.h"
 #include "runtime/MPI/MpiWorld.h"
@@ -45,7 +45,7 @@ private:
     MpiWorld &world;
     CollectiveCall call;
     CollectiveHeader header;
-    std::vector<CollectiveHeader> theirHeaders; ///< By position.
+    std::vector<CollectiveHeader> theirHeaders; ///< Indexed by position.
     std::vector<char> scratch; ///< Other ranks' parts of a reduction.
     Messages messages;
   };

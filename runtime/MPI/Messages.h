@@ -15,7 +15,7 @@
 
 namespace tprt {
 
-/// Transport error, with MPI's text, unless the call succeeded.
+/// Returns a Transport error with MPI's text unless the call succeeded.
 absl::Status checkMpi(int result, absl::string_view what);
 
 /// Messages under way, and the ranks from which messages are still to be

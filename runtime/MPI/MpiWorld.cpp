@@ -36,7 +36,7 @@ constexpr int kDepartureTag = 2;
 constexpr int kLifeTag = 3;
 constexpr int kFirstGroupTag = 4;
 constexpr char kLifeSign = 1;
-/// Between steps, how often MPI is asked for failures.
+/// Between steps, MPI is asked for failures no more often than this.
 constexpr absl::Duration kLookEvery = absl::Milliseconds(1);
 
 /// Set when the launcher ends the job, as it does when a rank has died.
@@ -157,8 +157,9 @@ absl::Status MpiWorld::compare(CollectiveHeader ours, CollectiveHeader theirs,
     return makeError(code, getContext(describe(call)), ": rank ", peer, why...);
   };
   if (theirs.runDigest != ours.runDigest)
-    return fail(ErrorCode::RanksDisagree, " was given other options or inputs "
-                                          "for this run, or makes other calls");
+    return fail(ErrorCode::RanksDisagree,
+                " was given different options or inputs for this run, or makes "
+                "different calls");
   if (theirs.index != ours.index)
     return fail(ErrorCode::CollectiveMismatch, " is at collective number ",
                 theirs.index, ", but this rank is at number ", ours.index);
@@ -383,14 +384,14 @@ MpiWorld::receiveSignsOfLife(const std::vector<int> &ranks) {
     MPI_Status status;
     TPRT_RETURN_IF_ERROR(
         checkMpi(MPI_Iprobe(MPI_ANY_SOURCE, kLifeTag, comm, &has, &status),
-                 "looking for signs of life"));
+                 "checking which ranks are alive"));
     if (!has)
       return isAlive;
     char byte;
     TPRT_RETURN_IF_ERROR(
         checkMpi(MPI_Recv(&byte, 1, MPI_BYTE, status.MPI_SOURCE, kLifeTag, comm,
                           MPI_STATUS_IGNORE),
-                 "receiving signs of life"));
+                 "checking which ranks are alive"));
     isAlive |= absl::c_linear_search(ranks, status.MPI_SOURCE);
   }
 }
@@ -401,7 +402,7 @@ struct tprt::Exchange {
     int64_t size;
     char what[56]; ///< Starts with the occasion's name; zero-terminated.
   };
-  std::vector<Header> headers; ///< By rank, as are the bytes.
+  std::vector<Header> headers; ///< Indexed by rank, as are the bytes.
   std::vector<std::string> all;
   Messages messages;
 };

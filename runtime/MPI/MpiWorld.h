@@ -22,8 +22,8 @@ namespace tprt {
 
 struct Exchange;
 
-/// Precedes a rank's part of a collective. It differs if ranks are out of step
-/// or were given different values.
+/// The header that precedes a rank's data for a collective. Ranks that are out
+/// of step, or were given different values, send different headers.
 struct CollectiveHeader {
   uint32_t index, runDigest;
 };
@@ -77,8 +77,8 @@ public:
 
   std::string getContext(absl::string_view what) const;
 
-  /// RanksDisagree or CollectiveMismatch if rank `peer` sent another header for
-  /// this call.
+  /// Returns RanksDisagree or CollectiveMismatch if rank `peer` sent a
+  /// different header for this call.
   absl::Status compare(CollectiveHeader ours, CollectiveHeader theirs, int peer,
                        const CollectiveCall &call) const;
 
@@ -92,20 +92,21 @@ private:
 
   const absl::Duration timeout;
   const bool owned; ///< MPI is initialized and finalized here.
-  std::atomic<std::thread::id> thread; ///< May call MPI now.
+  std::atomic<std::thread::id> thread; ///< The thread that may call MPI.
   MPI_Comm comm = MPI_COMM_NULL;
   const int rank, size;
-  std::vector<std::string> hosts; ///< By rank.
+  std::vector<std::string> hosts; ///< Indexed by rank.
   int coresPerRank = 1;
   uint32_t runDigest = 0;
   int messagesUnderWay = 0;
   absl::Time lastLook = absl::InfinitePast();
-  Messages lifeSigns; ///< Nobody waits for them.
+  Messages lifeSigns; ///< No rank waits for these messages.
   absl::Time lastLife = absl::InfinitePast();
   int splits = 0;
   MPI_Request failureRequest = MPI_REQUEST_NULL;
   char failureText[1024] = {};
-  std::vector<char> farewells; ///< By rank; MPI may write here until the end.
+  /// Indexed by rank; MPI may write here until the end.
+  std::vector<char> farewells;
   absl::Mutex mutex;
   absl::Status failure ABSL_GUARDED_BY(mutex);
   bool hasTold = false;

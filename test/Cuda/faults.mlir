@@ -18,7 +18,7 @@
 // A library that is there but is none.
 // RUN: touch %t/no-driver/libcuda.so.1
 // RUN: env LD_LIBRARY_PATH=%t/no-driver not tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=DRIVER
-// DRIVER: [TP0882] cannot load libcuda.so.1: {{.*}}; install NVIDIA's driver
+// DRIVER: [TP0882] cannot load libcuda.so.1: {{.*}}; install version 535 or later of the NVIDIA driver
 // RUN: ln -s %fake_gpu/libcuda.so.1 %t/no-nccl/libcuda.so.1 && touch %t/no-nccl/libnccl.so.2
 // RUN: env LD_LIBRARY_PATH=%t/no-nccl TPRT_FAKE_DEVICES=2 not tp-run %t/sum.tpx --backend=cuda 2>&1 | FileCheck %s --check-prefix=NCCL
 // NCCL: [TP0882] rank {{[01]}}: cannot load libnccl.so.2: {{.*}}; install NCCL 2.18 or later

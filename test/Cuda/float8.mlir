@@ -29,7 +29,7 @@
 
 // A GPU that does not multiply them is named, and what to do about it.
 // RUN: env LD_LIBRARY_PATH=%fake_gpu TPRT_FAKE_CHIP=86 not tp-run %t/a.tpx --backend=virtual 2>&1 | FileCheck %s --check-prefix=EARLIER
-// EARLIER: [TP0885] {{.*}}compiled with fp8=true and multiplies 8-bit floats, but this Fake GPU of sm_86 cannot, only GPUs from sm_89 on can; compile it without fp8=true
+// EARLIER: [TP0885] {{.*}}compiled with fp8=true and multiplies 8-bit floats, but this Fake GPU of sm_86 cannot: a GPU of sm_89 or later is needed; compile the program without fp8=true
 
 // Without being asked, nothing is multiplied so, and GPUs from sm_80 on do.
 // RUN: tp-opt %s --tp-compile="target=cuda ptxas=none" --tp-artifact=%t/b.tpx -o - | not grep 'step.matmul.*f8E4M3FN'

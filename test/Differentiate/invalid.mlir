@@ -23,7 +23,7 @@ func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "l
 // A manual region.
 spmd.mesh @mesh <["d"=2]>
 func.func @main(%x: tensor<4xf32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "loss"}) {
-  // expected-error @below {{[TP0540] 'spmd.manual' op has no gradient, but the loss depends on its result and its result on a trained argument; leave it out of the loss, or do not train that argument}}
+  // expected-error @below {{[TP0540] 'spmd.manual' op has no gradient, but the loss depends on its result, and its result depends on a trained argument; leave it out of the loss, or do not train that argument}}
   %r = spmd.manual (%x) in [<@mesh, [{"d"}]>] out [<@mesh, [{"d"}]>] axes {"d"} {
   ^bb0(%a: tensor<2xf32>):
     %n = tp.sin %a : tensor<2xf32>
@@ -56,7 +56,7 @@ func.func @main(%x: tensor<bf16> {tp.name = "x"}) -> (tensor<bf16> {tp.name = "l
 
 // -----
 
-// expected-error @below {{[TP0542] train=x matches no argument of floats}}
+// expected-error @below {{[TP0542] train=x matches no floating-point argument}}
 // expected-note @below {{near names are}}
 func.func @main(%y: tensor<f32> {tp.name = "y"}, %z: tensor<f32>, %x: tensor<i32> {tp.name = "x"}) -> (tensor<f32> {tp.name = "loss"}) {
   return %y : tensor<f32>

@@ -11,7 +11,7 @@
 
 // CHECK-COUNT-5: step.attention
 // CHECK-NOT:     step.attention
-// REMARK:        remark: this attention runs without an attention kernel: attention kernels expect at most 256 features, in multiples of 8, and not 6
+// REMARK:        remark: this attention runs without an attention kernel: attention kernels support at most 256 features, and only multiples of 8, got 6
 // SAME-COUNT-5:  check result{{[0-4]}}: {{.*}}: ok
 
 func.func @main(%q: tensor<2x40x2x2x32xbf16>, %k: tensor<2x40x2x32xbf16>, %v: tensor<2x40x2x32xbf16>,

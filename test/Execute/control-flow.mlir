@@ -9,10 +9,10 @@
 
 // Devices that have taken different ways do not meet.
 // RUN: not tp-opt %t/divergent.mlir --tp-verify-against=whole=%t/divergent-whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=DIVERGENT
-// DIVERGENT: error: [TP0703] device 1 waits forever for device 0, which took another branch or left the loop
+// DIVERGENT: error: [TP0703] device 1 waits forever for device 0, which took a different branch or left the loop
 // RUN: sed 's/"x"=2\]/"x"=2], device_ids=[1, 0]/' %t/divergent.mlir > %t/turned.mlir
 // RUN: not tp-opt %t/turned.mlir --tp-verify-against=whole=%t/divergent-whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=TURNED
-// TURNED: error: [TP0703] device 0 waits forever for device 1, which took another branch or left the loop
+// TURNED: error: [TP0703] device 0 waits forever for device 1, which took a different branch or left the loop
 
 //--- whole.mlir
 func.func private @double(%x: tensor<6xf32>) -> tensor<6xf32> {

@@ -7,7 +7,7 @@
 // ABSENT: error: [TP0709] cannot read the whole program from "{{.*}}absent.mlir"
 
 // RUN: not tp-opt %t/x.mlir --tp-verify-against=whole=%t/g.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MISSING
-// MISSING: error: [TP0706] function 'g' of the whole program is missing in this program
+// MISSING: error: [TP0706] function 'g' of the whole program is missing from this program
 // RUN: not tp-opt %t/more.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=MORE
 // MORE: error: [TP0706] function 'more' is not in the whole program
 // RUN: not tp-opt %t/arguments.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=ARGUMENTS
@@ -15,9 +15,9 @@
 // RUN: not tp-opt %t/names.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=NAMES
 // NAMES: error: [TP0706] function 'f', argument #0: the whole program has no argument called "y"
 // RUN: not tp-opt %t/types.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=TYPES
-// TYPES: error: [TP0706] function 'f', argument #0: its whole type is 'tensor<5xf32>', but in the whole program 'tensor<4xf32>'
+// TYPES: error: [TP0706] function 'f', argument #0: its global type is 'tensor<5xf32>', but its type in the whole program is 'tensor<4xf32>'
 // RUN: not tp-opt %t/results.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RESULTS
-// RESULTS: error: [TP0706] function 'f', result #0: its whole type is 'tensor<2xf32>', but in the whole program 'tensor<4xf32>'
+// RESULTS: error: [TP0706] function 'f', result #0: its global type is 'tensor<2xf32>', but its type in the whole program is 'tensor<4xf32>'
 // RUN: not tp-opt %t/local.mlir --tp-verify-against=whole=%t/local.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=LOCAL
 // LOCAL: error: [TP0706] expects the whole program, but this program has local types
 
@@ -33,7 +33,7 @@
 // RUN: not tp-opt %t/place.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=PLACE
 // PLACE: error: {{.*}}[TP0202] mesh @mesh has no axis "z"
 // RUN: not tp-opt %t/reshard.mlir --tp-verify-against=whole=%t/x.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=RESHARD
-// RESHARD: error: [TP0701] a reshard of local values cannot be interpreted: run tp-plan-collectives, which replaces it by collectives
+// RESHARD: error: [TP0701] a reshard of local values cannot be interpreted: run tp-plan-collectives, which replaces it with collectives
 // RUN: not tp-opt %t/foreign.mlir --tp-verify-against=whole=%t/x.mlir --allow-unregistered-dialect -o %t/out 2>&1 | FileCheck %s --check-prefix=FOREIGN
 // FOREIGN: error: [TP0701] 'other.op' cannot be interpreted: it implements neither EvaluateOpInterface nor DecomposeOpInterface
 // RUN: not tp-opt %t/scalar.mlir --tp-verify-against=whole=%t/scalar.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=SCALAR

@@ -61,7 +61,7 @@ func.func @copied(%x: tensor<1x4x1x1x20xf32>, %k: tensor<1x1x16x4xf32>, %v: tens
 // CHECK-LABEL: step.program @odd
 // CHECK-NOT:   step.attention
 func.func @odd(%q: tensor<1x4x1x1x10xbf16>, %k: tensor<1x4x1x10xbf16>) -> tensor<1x4x1x1x10xbf16> {
-  // expected-remark @below {{this attention runs without an attention kernel: attention kernels expect at most 256 features, in multiples of 8, and not 10}}
+  // expected-remark @below {{this attention runs without an attention kernel: attention kernels support at most 256 features, and only multiples of 8, got 10}}
   %o = tp.attention %q, %k, %k {scale = 0.25 : f64}
       : (tensor<1x4x1x1x10xbf16>, tensor<1x4x1x10xbf16>, tensor<1x4x1x10xbf16>) -> tensor<1x4x1x1x10xbf16>
   return %o : tensor<1x4x1x1x10xbf16>

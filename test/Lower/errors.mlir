@@ -43,7 +43,7 @@ func.func @narrow(%x: tensor<4xi4>) -> tensor<4xi4> {
 // A dimension of at most 16 elements is moved one by one.
 func.func @dims(%x: tensor<17x17x17x17x17x17x17x17x17xf32>) -> tensor<17x17x17x17x17x17x17x17x17xf32> {
   %y = tp.transpose %x [8, 7, 6, 5, 4, 3, 2, 1, 0] : tensor<17x17x17x17x17x17x17x17x17xf32> -> tensor<17x17x17x17x17x17x17x17x17xf32>
-  // expected-error @below {{[TP0804] cannot copy 9 dimensions that cannot be merged in one step; reshape the tensor}}
+  // expected-error @below {{[TP0804] cannot copy 9 dimensions in one step, because they cannot be merged; reshape the tensor}}
   return %y : tensor<17x17x17x17x17x17x17x17x17xf32>
 }
 

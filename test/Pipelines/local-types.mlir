@@ -30,7 +30,7 @@ func.func @f(%x: tensor<3xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
 // -----
 
 spmd.mesh @mesh <["x"=2]>
-// expected-error @below {{[TP0412] expects the whole program, not that of one device: 'tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>' is one device's part of a tensor}}
+// expected-error @below {{[TP0412] expects the whole program, not the program of one device: 'tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>' is one device's part of a tensor}}
 func.func @f(%x: tensor<2xf32, #spmd.local<@mesh, [{"x"}], global=[4]>>) {
   return
 }

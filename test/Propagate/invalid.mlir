@@ -23,7 +23,7 @@ func.func @no_mesh(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2]>
 func.func private @elsewhere(tensor<8xf32>) -> tensor<8xf32>
 func.func @no_rule(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
-  // expected-error @below {{[TP0302] func.call has no sharding rule: implement ShardingRuleOpInterface for it by an external model, or put the op into an spmd.manual region over all axes}}
+  // expected-error @below {{[TP0302] func.call has no sharding rule: implement ShardingRuleOpInterface for it in an external model, or put the op into an spmd.manual region over all axes}}
   %0 = func.call @elsewhere(%x) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -35,7 +35,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @manual_axis(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0404] axis "x" is manual in the region around this value: each tensor there is already one device's part along it, so the axis cannot cut the tensor again}}
+    // expected-error @below {{[TP0404] axis "x" is manual in the region around this value: inside, tensors are already cut along this axis, so it cannot cut them again}}
     %b = spmd.constraint %a <@mesh, [{"x"}]> : tensor<4xf32>
     spmd.return %b : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -49,7 +49,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @manual_axis_of_op(%x: tensor<8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x", "y"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0404] axis "y" is manual in the region around this value: each tensor there is already one device's part along it, so the axis cannot cut the tensor again}}
+    // expected-error @below {{[TP0404] axis "y" is manual in the region around this value: inside, tensors are already cut along this axis, so it cannot cut them again}}
     %b = tp.neg %a {spmd.shardings = [#spmd.sharding<@mesh, [{"y"}]>]} : tensor<4xf32>
     spmd.return %b : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -103,7 +103,7 @@ func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
 func.func @no_rule_inside(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0302] func.call has no sharding rule: implement ShardingRuleOpInterface for it by an external model, or put the op into an spmd.manual region over all axes}}
+    // expected-error @below {{[TP0302] func.call has no sharding rule: implement ShardingRuleOpInterface for it in an external model, or put the op into an spmd.manual region over all axes}}
     %b = func.call @elsewhere(%a) : (tensor<4xf32>) -> tensor<4xf32>
     spmd.return %b : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>

@@ -8,7 +8,7 @@
 spmd.mesh @mesh <["x"=4]>
 
 func.func @argument(
-    // expected-error @below {{[TP0403] a has no sharding: expects a module after tp-plan-collectives; give --tp-shard, too}}
+    // expected-error @below {{[TP0403] a has no sharding: expects the output of tp-plan-collectives; give --tp-shard, too}}
     %a: tensor<4xf32> {tp.name = "a"}) {
   return
 }

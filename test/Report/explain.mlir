@@ -21,8 +21,8 @@
 // W2-NEXT:   propagated  [{"model", ?}, {?}]
 // W2-NEXT:   now         [{"model"}, {}], per device f32[4,8]
 // W2-NEXT:   * "model" on dim 0: written on w1
-// W2-NEXT:       to hidden over tp.einsum
-// W2:            to w2 over tp.einsum
+// W2-NEXT:       to hidden through tp.einsum
+// W2:            to w2 through tp.einsum
 // W2:        dim 0 down
 // W2:        0-3   | 0,4 |
 // W2:        12-15 | 3,7 |
@@ -30,7 +30,7 @@
 
 // OUT:     'out' in @main
 // OUT:       now         [{"data"}, {}], unreduced={"model"}, per device f32[4,8]
-// OUT:       * as {{.*}}: all else equal, {{[0-9.]+ [KMi]*B}} more per device, sent or in arithmetic
+// OUT:       * as {{.*}}: all else equal, {{[0-9.]+ [KMi]*B}} more per device, with arithmetic counted in bytes
 // OUT:       > all_reduce {model}, 192 B sent by every device, for
 // OUT-NEXT:      inner dimension: a dimension cut along {model} was contracted
 // OUT-NEXT:      to avoid it: cut 'out' along {model}
@@ -38,7 +38,7 @@
 
 // B:       'b' in @main
 // B:         now         [{}, {}], per device f32[8,8]
-// B:         "data" did not come to dim 0 from {{.*}}: the dimension is closed: its annotation has no `?`, or the plan that a model brings along does not name it
+// B:         "data" did not reach dim 0 from {{.*}}: the dimension is closed: its annotation has no `?`, or the plan that comes with an imported model does not name it
 // B:         every device holds all of it
 
 // BLANKS: 'tp.tanh at line 61' in @main

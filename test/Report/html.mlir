@@ -8,8 +8,8 @@
 // Of a program that is sharded here, what its plan costs and how it is proved.
 // RUN: tp-opt %S/../Tools/mistakes/Inputs/mlp.mlir --tp-shard=machine=h100 --tp-report=%t.plan.html -o /dev/null
 // RUN: FileCheck %s --input-file=%t.plan.html --check-prefix=PLAN
-// PLAN: verified: field, by computing this program and the whole one
-// PLAN: predicted: {{.*}} us a call, if each collective is waited for
+// PLAN: verified: field, by computing this program and the whole program
+// PLAN: predicted: {{.*}} us per call, if each collective is waited for
 // PLAN: planned 1 reshard, proved optimal
 // RUN: not grep -E "https?:|src=|<script" %t.html
 
@@ -17,7 +17,7 @@
 // CHECK:      <h2>@main</h2>
 // CHECK:      @main: 1 all_reduce; 384 B sent
 // CHECK:      verified: off, nothing was proved
-// CHECK:      predicted: {{.*}} a call
+// CHECK:      predicted: {{.*}} per call
 // CHECK:      <h3>Communication</h3>
 // CHECK:      <h3>Memory per device</h3>
 // CHECK:      <h3>Layers</h3>

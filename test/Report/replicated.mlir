@@ -13,7 +13,7 @@
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t.html
 
 // TABLE-LABEL: @main
-// TABLE:       every device computes alike: 50.0 % of its operations, 100.0 % of layers.1, 5.6 % of layers.0
+// TABLE:       every device repeats the same computation: 50.0 % of its operations, 100.0 % of layers.1, 5.6 % of layers.0
 // TABLE-LABEL: @cut
 // TABLE-NOT:   alike
 

@@ -11,7 +11,7 @@
 // RUN: tp-opt %t.mlir --tp-shard --tp-report -o /dev/null 2>&1 | FileCheck %s --check-prefix=CUT
 
 // CHECK:      1.0 MiB  all_gather {model} of head, {{.*}}
-// CHECK-NEXT: outer dimension: func.return needs a dimension whole that is cut along {model}
+// CHECK-NEXT: outer dimension: func.return needs the whole of a dimension that is cut along {model}
 // CHECK-NEXT: to avoid it: leave result 'logits' cut if the caller can use it that way: annotate it as
 // CHECK-NEXT: [{}, {"model"}], or list its axes in a plan; every device then sends 1.0 MiB less and holds
 // CHECK-NEXT: 1.0 MiB less

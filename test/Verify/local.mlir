@@ -65,7 +65,7 @@ func.func @some_wait(%a: !a, %w: !w) -> !w {
   %i = spmd.axis_index @mesh {"x"} : tensor<i32>
   %one = tp.constant dense<1> : tensor<i32>
   %which = tp.min %i, %one : tensor<i32>
-  // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
+  // expected-error @+1 {{[TP0703] this op branches or loops on a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
   %r = tp.case %which {
     %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
     tp.yield %0 : !w
@@ -86,7 +86,7 @@ func.func @some_wait_later(%a: !a, %w: !w) -> !w {
   %zero = tp.constant dense<0> : tensor<i32>
   %n:3 = tp.for 3 (%zero, %zero, %w) {
   ^bb0(%t: tensor<i32>, %p: tensor<i32>, %q: tensor<i32>, %v: !w):
-    // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices}}
+    // expected-error @+1 {{[TP0703] this op branches or loops on a value that differs between devices}}
     %r = tp.case %p {
       %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
       tp.yield %0 : !w
@@ -108,7 +108,7 @@ func.func @part_decides(%f: !f, %a: !a) -> !a {
   %r = spmd.manual (%f, %a) in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x", "y"} {
   ^bb0(%g: tensor<1xi1>, %b: tensor<1xf32>):
     %flag = tp.reshape %g : tensor<1xi1> -> tensor<i1>
-    // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
+    // expected-error @+1 {{[TP0703] this op branches or loops on a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
     %c = tp.case %flag {
       tp.yield %b : tensor<1xf32>
     }, {
@@ -139,7 +139,7 @@ func.func @left_early(%a: !a, %w: !w) -> !w {
     %next = tp.add %c, %one : tensor<i32>
     tp.yield %next : tensor<i32>
   } : (tensor<i32>) -> tensor<i32>
-  // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices}}
+  // expected-error @+1 {{[TP0703] this op branches or loops on a value that differs between devices}}
   %r = tp.case %n {
     %0 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !a -> !w
     tp.yield %0 : !w
@@ -260,7 +260,7 @@ func.func @torn_halves(%a: !a) -> !a {
     %number = spmd.axis_index @mesh {"x"} : tensor<i32>
     %two = tp.constant dense<2> : tensor<i32>
     %half = tp.div %number, %two : tensor<i32>
-    // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
+    // expected-error @+1 {{[TP0703] this op branches or loops on a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
     %c = tp.case %half {
       tp.yield %b : tensor<1xf32>
     }, {
@@ -289,7 +289,7 @@ func.func @torn_by_turns(%a: !a) -> !a {
     %c = tp.case %x {
       tp.yield %b : tensor<1xf32>
     }, {
-      // expected-error @+1 {{[TP0703] this op branches or loops by a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
+      // expected-error @+1 {{[TP0703] this op branches or loops on a value that differs between devices, but the devices exchange data inside and would wait for each other forever}}
       %n:2 = tp.while (%zero, %b) cond {
       ^bb0(%t: tensor<i32>, %h: tensor<1xf32>):
         %more = tp.compare lt %t, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>

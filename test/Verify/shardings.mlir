@@ -50,7 +50,7 @@ func.func @linear(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}
 
 spmd.mesh @mesh <["x"=2]>
 func.func @kind(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"x"}]>}) -> tensor<4xf32> {
-  // expected-error @+1 {{[TP0712] tp.reduce: result #0 is a max, but its operands are addends of a sum}}
+  // expected-error @+1 {{[TP0712] tp.reduce: result #0 is a partial max, but the op computes a partial sum}}
   %0 = tp.reduce sum %a dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced=max{"x"}>]} : tensor<4x8xf32> -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -63,7 +63,7 @@ func.func @joint(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{},
                  %b: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"y"}]>}) -> tensor<4xf32> {
   %0 = tp.reduce sum %a dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4x8xf32> -> tensor<4xf32>
   %1 = tp.reduce sum %b dims = [1] {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"y"}>]} : tensor<4x8xf32> -> tensor<4xf32>
-  // expected-error @+1 {{[TP0712] tp.add: operand #1 is unreduced along {"y"}, operand #0 along {"x"}}}
+  // expected-error @+1 {{[TP0712] tp.add: operand #1 is unreduced along {"y"}, but operand #0 is unreduced along {"x"}}}
   %2 = tp.add %0, %1 {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : tensor<4xf32>
   return %2 : tensor<4xf32>
 }

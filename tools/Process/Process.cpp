@@ -37,15 +37,16 @@ using namespace tp;
 /// Uses a fixed message, as there may be no memory for assembling one.
 [[noreturn]] static void dieOutOfMemory() {
   static constexpr char message[] =
-      "error: [TP0621] out of memory: compile on a machine with more, or raise "
+      "error: [TP0621] out of memory: compile on a machine with more memory, "
+      "or raise "
       "the limit (ulimit -v)\n"
       "note: for more about TP0621 run tp-opt --explain-error=TP0621\n";
   (void)!::write(STDERR_FILENO, message, sizeof(message) - 1);
   leave(3);
 }
 
-// From mimalloc, for tools that allocate with it: it ignores the new-handler,
-// and aborts.
+// Defined in tools that allocate with mimalloc, which ignores the new-handler
+// and aborts when memory runs out.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" __attribute__((weak)) void
 mi_register_error(void (*handler)(int error, void *argument), void *argument);

@@ -235,7 +235,7 @@ def pack(options):
     size = sum(file.stat().st_size for file in options.folder.rglob("*") if file.is_file())
     print(f"{size / 2**20:.1f} MiB in {options.folder}", flush=True)
     if size > LARGEST:
-        print(f"error: more than {LARGEST >> 20} MiB cannot be carried everywhere; "
+        print(f"error: more than {LARGEST >> 20} MiB may be too large to copy to the GPU machine; "
               "leave out a --type", file=sys.stderr)
         return 1
     return 0
@@ -284,25 +284,25 @@ def main():
     packing.add_argument("--model", help="a folder with a config.json (SmolLM2-135M's)",
                          default=HERE / SMOLLM2)
     packing.add_argument("--type", action="append", choices=checks.TOLERANCES,
-                         help="not both types")
+                         help="a type to check, by default all")
     packing.add_argument("--sequence", type=int, default=64)
     packing.add_argument("--cache", type=int, default=256)
     packing.add_argument("--tokens", type=int, default=64)
     packing.add_argument("--tiny", action="store_true",
-                         help="measure what a GPU that is none computes in seconds")
-    packing.add_argument("--steps", type=pathlib.Path, help="keep the steps there")
+                         help="make small measurements, for an emulated GPU")
+    packing.add_argument("--steps", type=pathlib.Path, help="a folder to keep the step programs in")
     packing.set_defaults(action=pack)
     running = commands.add_parser("run", help="run it all on the GPU of this machine")
-    running.add_argument("--only", action="append", choices=SECTIONS, help="these sections")
-    running.add_argument("--layer", default="", help="those whose names have this")
-    running.add_argument("--bench", type=int, default=20, help="runs of a measurement")
+    running.add_argument("--only", action="append", choices=SECTIONS, help="run only this section")
+    running.add_argument("--layer", default="", help="run only layers whose names contain this")
+    running.add_argument("--bench", type=int, default=20, help="runs of each measurement")
     running.add_argument("--rounds", type=int, default=3,
-                         help="in which ours and the peers take turns")
+                         help="how often tp-run and the peers take turns")
     running.add_argument("--minutes", type=float, default=25,
-                         help="after which nothing more is begun")
+                         help="minutes after which no check is started")
     running.add_argument("--patience", type=float, default=30,
                          help="seconds until a rank is killed")
-    running.add_argument("--python", default=sys.executable, help="that of the peers")
+    running.add_argument("--python", default=sys.executable, help="runs the peers")
     running.add_argument("--output", type=pathlib.Path, help="a file for the rows, as JSON")
     running.set_defaults(action=run)
     options = parser.parse_args()

@@ -24,7 +24,7 @@ class Table:
         """Whether there is no time left, which is said in the table."""
         if self.get_seconds_left() > 0:
             return False
-        self.add(program, on, "not reached, as time was over")
+        self.add(program, on, "not started, because time ran out")
         return True
 
     def add(self, program, on, result="ok", note=False, us=None, **others):

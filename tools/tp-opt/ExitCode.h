@@ -18,7 +18,7 @@ namespace tp {
 class ExitCode {
 public:
   /// Counts an error. An error without a code counts as the user's: it comes
-  /// from MLIR, about text that does not parse.
+  /// from MLIR and is about text that does not parse.
   void add(std::optional<ErrorCode> error);
   /// Counts a diagnostic, if it is an error.
   void add(mlir::Diagnostic &diagnostic) {

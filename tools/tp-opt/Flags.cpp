@@ -202,7 +202,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
     isStrict |= flag == "tp-strict";
     kept.push_back(argument.str());
   }
-  // The pass prints what propagation has recorded.
+  // The pass of --tp-explain prints what propagation has recorded.
   if (explains)
     options += " explain=true";
   // The report says how the program was verified and what its plan costs;
@@ -224,9 +224,9 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   if (needsShard.empty() && needsCompile.empty())
     return kept;
   reportError() << "--" << (needsCompile.empty() ? needsShard : needsCompile)
-                << " is an option for how --"
+                << " is an option for --"
                 << (needsCompile.empty() ? "tp-shard" : "tp-compile")
-                << " runs, but that flag is missing; give it, too\n";
+                << ", which is missing; give that flag, too\n";
   return failure();
 }
 

@@ -115,7 +115,7 @@ LogicalResult tp::checkPipelineOptions(StringRef flag, StringRef text) {
     auto [key, value] = takeOption(text);
     if (!llvm::is_contained(known, key))
       return refuse(flag, ("unknown option '" + key + "'").str(), key, known);
-    // In training, the values are true or false.
+    // In --tp-train, `verify` is true or false.
     if (flag == "tp-train")
       continue;
     std::vector<StringRef> values = getOptionValues(key);

@@ -143,7 +143,7 @@ static int run(StringRef inputFile, std::optional<StringRef> outputFile,
   bool isFine = succeeded(MlirOptMain(os, std::move(buffer), registry, config));
   if (!outputFile && isFine)
     llvm::errs() << "note: the program is not printed, because other output "
-                    "goes to the terminal; write it to a file by -o FILE\n";
+                    "goes to the terminal; write it to a file with -o FILE\n";
   // A trace is most useful when something failed.
   if (PassTrace::isRequested())
     if (llvm::Error error = trace.write())

@@ -16,7 +16,7 @@ static bool hasAttributes(Operation *op) {
 /// Drops attributes of operations, the function and the module.
 static bool tryDropAttributes(func::FuncOp function, PatternRewriter &rewriter,
                               Trials &trials) {
-  // First for all operations together, then for one operation at a time.
+  // First tries all operations together, then one operation at a time.
   SmallVector<Operation *> ops;
   auto collect = [&] {
     ops.clear();

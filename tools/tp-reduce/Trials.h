@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Finds out with which changes a program remains interesting.
+// Finds the changes that leave a program interesting.
 
 #ifndef TPOPT_TOOLS_TP_REDUCE_TRIALS_H
 #define TPOPT_TOOLS_TP_REDUCE_TRIALS_H
@@ -39,7 +39,8 @@ private:
   bool isInteresting(mlir::ModuleOp module);
 
   const mlir::Tester &tester;
-  llvm::DenseMap<std::pair<uint64_t, uint64_t>, bool> answers; ///< By a hash.
+  /// Keyed by a hash of the program.
+  llvm::DenseMap<std::pair<uint64_t, uint64_t>, bool> answers;
 };
 
 } // namespace tp

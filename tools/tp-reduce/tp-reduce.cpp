@@ -26,12 +26,12 @@
 static constexpr char kHelp[] =
     R"(usage: tp-reduce BUG.mlir --reduction-tree='traversal-mode=0 test=CHECK' [-o SMALL.mlir]
 
-Makes a program small that shows a bug.
+Reduces a program that shows a bug to a smaller one that still shows it.
 
-  CHECK                a script that gets a program as its argument, and ends with 1 if that
-                       still shows the bug, with 0 if it does not
+  CHECK                a script that takes a program as its argument, and exits with 1 if the
+                       program still shows the bug, with 0 if it does not
   --pass-pipeline=...  passes to run
-  --version            of this tool and of LLVM
+  --version            the versions of this tool and of LLVM
   --help-mlir          all options: each reduction and each pass alone
 
 Example of a script, for a crash: tp-opt "$1" --tp-shard; test $? -ne 139

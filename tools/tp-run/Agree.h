@@ -11,8 +11,9 @@
 
 namespace tprun {
 
-/// Notes each option that affects the results, or which calls are made to the
-/// session. The session compares these between ranks before the first run.
+/// Notes each option that affects the results or determines which calls are
+/// made to the session. The session compares these between ranks before the
+/// first run.
 absl::Status agreeOnOptions(tprt::Session &session, const Options &options,
                             const std::string &entry);
 

@@ -15,8 +15,8 @@
 using namespace tprt;
 using namespace tprun;
 
-/// The number of draws with which an output is compared, and the number that
-/// are made before it is called wrong.
+/// The number of draws that an output is compared with at first, and the number
+/// that are made before it is judged to be wrong.
 static constexpr int kDraws = 4, kMostDraws = 12;
 
 namespace {
@@ -182,7 +182,7 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
                      "undecided; choose another prompt");
   return makeError(ErrorCode::CheckFailed,
                    "the tokens differ from token number ", same,
-                   " on; there the whole program generates ",
+                   " on; from there on, the whole program generates ",
                    absl::StrJoin(wanted.begin() + static_cast<ptrdiff_t>(same),
                                  wanted.end(), ","));
 }

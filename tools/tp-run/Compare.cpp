@@ -50,7 +50,7 @@ private:
   const Format format;
   const std::vector<double> got, wanted;
   std::vector<double> spreads;
-  double largest = 0;      ///< The largest finite magnitude wanted.
+  double largest = 0;      ///< The largest finite magnitude in `wanted`.
   double squares = 0;      ///< Sum of squared differences, averaged over draws.
   double pooledSpread = 0; ///< 75% of the elements have a smaller spread.
 };
@@ -239,26 +239,26 @@ static std::string describeDifference(const Comparison &comparison,
   if (!isFloat(dtype))
     return comparison.verdict == Verdict::Wrong
                ? absl::StrFormat("%g of %d differ, the first at element %d, "
-                                 "and rounding changes none of these",
+                                 "but rounding cannot change any of these",
                                  comparison.difference, comparison.elements,
                                  comparison.place)
-               : "equal where rounding changes nothing";
+               : "equal where rounding cannot change the value";
   if (comparison.isMean)
     return absl::StrFormat(
-        "differs by %.3g on average, %.3g allowed (%g x the %.3g that rounding "
-        "moves it, and an ulp of %s)",
+        "differs by %.3g on average, %.3g allowed (%g x the %.3g by which "
+        "rounding changes it, and an ulp of %s)",
         comparison.difference, comparison.allowed, kMeanSpreads,
         comparison.spread, getName(dtype));
   bool isCapped = comparison.allowed < kSpreads * comparison.spread;
   std::string source =
       isCapped
-          ? absl::StrFormat("%g of the largest, as rounding moves it by "
-                            "%.3g, and %g ulps of %s",
+          ? absl::StrFormat("%g of the largest element, because rounding "
+                            "changes it by %.3g, and %g ulps of %s",
                             kMostAllowed, comparison.spread, kUlps,
                             getName(dtype))
-          : absl::StrFormat("%g x the %.3g that rounding moves it, and %g "
-                            "ulps of %s",
-                            kSpreads, comparison.spread, kUlps, getName(dtype));
+          : absl::StrFormat(
+                "%g x the %.3g by which rounding changes it, and %g ulps of %s",
+                kSpreads, comparison.spread, kUlps, getName(dtype));
   return absl::StrFormat("differs by %.3g at element %d, %.3g allowed (%s)",
                          comparison.difference, comparison.place,
                          comparison.allowed, source);

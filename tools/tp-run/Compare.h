@@ -3,13 +3,13 @@
 
 /// \file Decides whether two tensors differ by more than rounding explains.
 ///
-/// A sharded program rounds in other places than the whole program, and adds in
-/// another order. The effect on an output depends on the program: a loss keeps
-/// seven digits, while a gradient that should be zero keeps none. So the whole
-/// program is run again a few times with other rounding errors (see
-/// Reference.h). The element's spread is the distance by which these draws move
-/// it. The tensor's spread is above that of three of four elements. If s is the
-/// larger of the two, an element
+/// A sharded program rounds in different places from the whole program, and
+/// adds in a different order. The effect on an output depends on the program: a
+/// loss keeps seven digits, while a gradient that should be zero keeps none. So
+/// the whole program is run again a few times with different rounding errors
+/// (see Reference.h). The spread of an element is how far it moves in these
+/// runs, which are called draws. The spread of a tensor is larger than that of
+/// three quarters of its elements. If s is the larger of the two, an element
 ///
 ///     is fine        up to 8 s, at most 1e-2 of the tensor's largest number,
 ///                    and 2 ulps of its type on top
@@ -21,7 +21,7 @@
 /// small on average: their root mean square may be at most 4 times that of the
 /// draws, plus an ulp.
 ///
-/// Integers and truth values must be equal, except where a draw has another
+/// Integers and truth values must be equal, except where a draw has a different
 /// value.
 
 #ifndef TPRUN_COMPARE_H

@@ -151,7 +151,7 @@ tprun::compile(const Options &options) {
   absl::Status kept = folder.status();
   if (kept.ok() && bytes.size() > kMaxBytes)
     kept = makeError(ErrorCode::CacheUnusable, "it has ", bytes.size(),
-                     " bytes, more than the whole cache may have");
+                     " bytes, more than the limit for the whole cache");
   if (kept.ok())
     kept = folder->write(name, bytes);
   if (!kept.ok())

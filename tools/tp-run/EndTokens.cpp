@@ -33,10 +33,11 @@ static absl::StatusOr<EndTokens> parseOption(const std::string &option) {
   for (absl::string_view text : absl::StrSplit(option, ',')) {
     int64_t id;
     if (!absl::SimpleAtoi(text, &id) || id < 0)
-      return makeError(ErrorCode::BadOption,
-                       "--end_token expects token ids, as 2 or 2,7, or none; "
-                       "got '",
-                       option, "'");
+      return makeError(
+          ErrorCode::BadOption,
+          "--end_token expects none or token ids, such as 2 or 2,7; "
+          "got '",
+          option, "'");
     tokens.ids.push_back(id);
   }
   std::sort(tokens.ids.begin(), tokens.ids.end());

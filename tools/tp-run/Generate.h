@@ -8,9 +8,9 @@
 ///     prefill(tokens [1, S], length, ..) -> logits [1, V] or [1, S, V], ..
 ///     decode(token [1, 1], position, ..) -> logits [1, V], ..
 ///
-/// `length` is the number of the S tokens that belong to the prompt; `position`
-/// is the index of `token` in the sequence, counted from 0. Ids are integers of
-/// any width. The logits are the output of that name, or the first output that
+/// `length` says how many of the S tokens belong to the prompt; `position` is
+/// the index of `token` in the sequence, counted from 0. Ids are integers of
+/// any width. The logits are the output `logits`, or else the first output that
 /// is not a cache.
 
 #ifndef TPRUN_GENERATE_H

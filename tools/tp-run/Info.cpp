@@ -49,8 +49,8 @@ static std::string describeAxis(const Artifact &artifact,
   return text;
 }
 
-/// Returns, for example, `[{"data"}, {}]`, the notation of programs; `whole` if
-/// nothing is sharded.
+/// Returns, for example, `[{"data"}, {}]`, which is the notation of programs;
+/// `whole` if nothing is sharded.
 static std::string describeSharding(const Artifact &artifact, Range dims) {
   std::vector<std::string> parts;
   bool isCut = false;
@@ -135,7 +135,7 @@ private:
     return absl::StrCat(
         absl::StrJoin(axes, ","), ", ",
         count(artifact.getNumDevices(), "device"),
-        artifact.rows<DeviceRow>().empty() ? "" : ", in an order of their own");
+        artifact.rows<DeviceRow>().empty() ? "" : ", in a custom order");
   }
 
   /// Returns the CPU's features, or the GPUs for which there is code.
@@ -272,7 +272,7 @@ private:
     add(others, "other step");
     add(choices, "choice");
     if (choices > 0)
-      parts.back() += " of what is faster on the GPU";
+      parts.back() += " of the faster branch on the GPU";
     if (parts.empty())
       return "none";
     return absl::StrJoin(parts, ", ");

@@ -64,9 +64,10 @@ static absl::Status bindOne(Session &session, const std::string &name,
                        "' is neither a number nor a .safetensors file");
     if (!holds(row.dtype, values.back()))
       return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
-                       getName(row.dtype), ", which ", piece, " is not; ",
+                       getName(row.dtype), ", but ", piece,
+                       " is not accepted; ",
                        std::abs(values.back()) < 0x1p53
-                           ? "write whole numbers that the type holds"
+                           ? "write whole numbers in its range"
                            : "give numbers from 2^53 on in a .safetensors "
                              "file");
   }

@@ -22,14 +22,15 @@ ABSL_FLAG(std::string, shard, "", "for .mlir: options of tp-opt --tp-compile");
 ABSL_FLAG(bool, cache, true, "keep compiled .mlir programs");
 ABSL_FLAG(std::string, backend, "cpu", "the backend that computes");
 ABSL_FLAG(int, ranks, 0, "the mesh's number of devices, as a check");
-ABSL_FLAG(int, threads, 0, "that each rank computes on");
+ABSL_FLAG(int, threads, 0, "threads of each rank");
 ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
-ABSL_FLAG(double, run_timeout, 0, "seconds that a run may take; 0: no limit");
-ABSL_FLAG(double, link_us, 0, "emulated between ranks: of each collective");
-ABSL_FLAG(double, link_gbps, 0, "emulated between ranks; 0: no limit");
+ABSL_FLAG(double, run_timeout, 0,
+          "seconds that a run may take; 0 sets no limit");
+ABSL_FLAG(double, link_us, 0, "emulated latency of each collective, in us");
+ABSL_FLAG(double, link_gbps, 0, "emulated bandwidth of a rank; 0: no limit");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
-ABSL_FLAG(uint64_t, seed, 1, "of random inputs, sampling, training");
+ABSL_FLAG(uint64_t, seed, 1, "seed for random inputs, sampling, training");
 ABSL_FLAG(bool, info, false, "describe a .tpx file");
 ABSL_FLAG(bool, print, false, "print the outputs");
 ABSL_FLAG(std::string, output, "", "safetensors file to write the outputs to");
@@ -45,7 +46,7 @@ ABSL_FLAG(bool, tf32, false, "allow GPUs to round f32 to tf32 in matmuls");
 ABSL_FLAG(std::string, trace, "", "write a Chrome trace of the runs");
 ABSL_FLAG(std::string, generate, "", "prompt: token ids, or a file of them");
 ABSL_FLAG(int, max_tokens, 16, "how many tokens to generate");
-ABSL_FLAG(double, temperature, 0, "of sampling; 0 takes the likeliest");
+ABSL_FLAG(double, temperature, 0, "for sampling; 0 takes the likeliest token");
 ABSL_FLAG(std::string, end_token, "", "stop after one of these tokens");
 
 using namespace tprt;
@@ -60,7 +61,7 @@ static absl::Status checkLink(const tprun::Options &options) {
   if (options.link.isEmulated() && options.backend != "cpu")
     return makeError(ErrorCode::BadOption,
                      "--link_us and --link_gbps emulate a link between ranks "
-                     "on CPUs: leave them out, or --backend=",
+                     "on CPUs: leave them out, or leave out --backend=",
                      options.backend);
   return absl::OkStatus();
 }

@@ -51,7 +51,7 @@ struct Options {
   std::string generate;
   int maxTokens = 0;
   double temperature = 0;
-  EndTokens endTokens; ///< Of --generate.
+  EndTokens endTokens; ///< Tokens that end a text of --generate.
 };
 
 /// Reads the command line. If help or the version is asked for, prints that and

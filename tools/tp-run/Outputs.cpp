@@ -85,8 +85,8 @@ absl::Status tprun::checkOutputFile(const Session &session,
       std::string name(output.name);
       if (!canName(name))
         return makeError(ErrorCode::BadOption,
-                         "--output: a safetensors file "
-                         "has no tensor by the name of the output '",
+                         "--output: a tensor in a safetensors file cannot have "
+                         "the name of the output '",
                          name, "'; give it another tp.name");
     }
   }

@@ -24,8 +24,8 @@ absl::Status printOutputs(tprt::Session &session, uint32_t entry);
 void noteRun(const tprt::Session &session, const std::string &entry,
              absl::Duration time);
 
-/// Returns true if a safetensors file can have a tensor of this name: names are
-/// UTF-8, and one name is reserved by the format.
+/// Returns true if this can be the name of a tensor in a safetensors file:
+/// names are UTF-8, and the format reserves one name.
 bool canName(const std::string &name);
 
 /// Checks, before the entry is run, that its outputs can be written to a file

@@ -59,8 +59,8 @@ absl::Status tprun::checkParameterFile(const Session &session,
   for (const auto &[name, tensor] : listTensors(session.getArtifact())) {
     if (!canName(name))
       return makeError(ErrorCode::BadOption,
-                       "--output: a safetensors file has no tensor by the name "
-                       "of the parameter '",
+                       "--output: a tensor in a safetensors file cannot have "
+                       "the name of the parameter '",
                        name, "'; give it another tp.name");
     int64_t elements = *getNumElements(tensor.shape);
     if (tensor.covered < elements)

@@ -19,8 +19,9 @@
 using namespace tprt;
 using namespace tprun;
 
-/// The most input elements for which a check uses the interpreter. For programs
-/// whose work is proportional to their weights, it then takes seconds.
+/// The number of input elements up to which a check uses the interpreter. Up to
+/// this size, it runs a program whose work is proportional to its weights
+/// within seconds.
 static constexpr int64_t kMaxInterpreted = int64_t{1} << 20;
 
 /// Returns the whole program from which an artifact was made, as a file.

@@ -12,8 +12,8 @@
 namespace tprun {
 
 /// The whole program on one device, with the inputs of a sharded program. It is
-/// run once for each draw: draw 0 is the program itself, and other draws have
-/// other rounding errors; see loadReference in Program.h.
+/// run once for each draw: draw 0 is the program itself, and each other draw
+/// has different rounding errors; see loadReference in Program.h.
 class Reference {
 public:
   Reference(const tprt::Artifact &sharded, const Options &options)

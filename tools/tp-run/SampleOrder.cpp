@@ -30,8 +30,7 @@ uint64_t SampleOrder::encrypt(uint64_t value, uint64_t key) const {
 uint64_t SampleOrder::getSample(uint64_t place) const {
   uint64_t key = mix(mix(seed + 1) + place / samples);
   uint64_t sample = place % samples;
-  // Few iterations suffice: there are less than four times as many numbers as
-  // samples.
+  // Few iterations suffice: at least a quarter of the numbers are samples.
   do
     sample = encrypt(sample, key);
   while (sample >= samples);

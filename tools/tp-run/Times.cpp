@@ -26,7 +26,7 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
     return makeError(
         ErrorCode::BadOption,
         "--warmup is only for ranks in one process, because several processes "
-        "would make different numbers of runs; leave it out");
+        "would warm up for different numbers of runs; leave it out");
   auto measure = [&](double &time) {
     absl::Time begin = absl::Now();
     absl::Status status = session.run(entry);
@@ -80,8 +80,8 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   if (wait > 0)
     std::printf("  of which waiting for other ranks %.1f us\n", wait);
   if (carried > 0) {
-    // A rank spends time on starting and finishing a collective only while it
-    // waits.
+    // If collectives overlap with steps, a rank spends time on a collective
+    // only while it waits for it.
     double exposed = total[static_cast<size_t>(StepKind::CollectiveDone)];
     std::printf("  compute %.1f us, communication %.1f us, exposed %.1f us\n",
                 std::accumulate(std::begin(total), std::end(total), 0.0) -
@@ -101,7 +101,7 @@ absl::Status tprun::writeTrace(const Session &session,
     if (!steps.empty())
       origin = std::min(origin, steps.front().begin);
   for (const auto &[rank, steps] : recorded) {
-    // Collectives that overlap with steps have their own lane.
+    // Collectives that overlap with steps are in a lane of their own.
     int beside = session.getNumRanks() + rank;
     auto nameLane = [&](int lane, const std::string &name) {
       events.push_back({{"ph", "M"},

@@ -19,8 +19,7 @@ struct Format {
 
 static constexpr Format kFormats[] = {{20240520, 1, DType::U16},
                                       {20240801, 7, DType::U32}};
-/// The questions of an exam. llm.c gives this kind of file the same suffix,
-/// .bin.
+/// A file of exam questions, to which llm.c gives the same suffix, .bin.
 static constexpr uint32_t kQuestions = 20240522;
 static constexpr uint64_t kHeaderBytes = 256 * sizeof(uint32_t);
 

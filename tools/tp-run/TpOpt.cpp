@@ -53,8 +53,8 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
     return absl::OkStatus();
   if (code == 1)
     return makeError(ErrorCode::CompilerFailed,
-                     "tp-opt rejected the program; see its message above; "
-                     "where it names --tp-shard, write --shard here");
+                     "tp-opt rejected the program; see its message above; if "
+                     "the message names --tp-shard, write --shard for tp-run");
   if (code == 3)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt failed on this machine; see its message above");

@@ -50,8 +50,8 @@ static absl::StatusOr<Scalars> findScalars(const Artifact &artifact,
   if (!trains)
     return makeError(ErrorCode::BadOption, "--train: the entry '",
                      artifact.text(entry.name),
-                     "' does not update a parameter; make a training step by "
-                     "tp-opt --tp-train, or name its entry by --entry");
+                     "' does not update a parameter; make a training step with "
+                     "tp-opt --tp-train, or name its entry with --entry");
   if (!scalars.loss && floats.size() == 1)
     scalars.loss = floats.front();
   if (!scalars.loss)

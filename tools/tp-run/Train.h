@@ -5,9 +5,9 @@
 ///
 /// The entry is one that --tp-train makes: it overwrites parameters and
 /// optimizer state, which stay on the devices between steps. Each step's inputs
-/// are rows of a data set (TrainingData.h). The loss is the output of that
-/// name, or the only scalar float output that overwrites nothing. The other
-/// scalar outputs go to the log.
+/// are rows of a data set (TrainingData.h). The loss is the output `loss`, or
+/// else the only scalar float output that overwrites nothing. The other scalar
+/// outputs go to the log.
 
 #ifndef TPRUN_TRAIN_H
 #define TPRUN_TRAIN_H

@@ -18,7 +18,7 @@ namespace tprun {
 /// fields is spent on reading data and results.
 struct StepSplit {
   double total = 0, compute = 0, communication = 0;
-  double waiting = 0; ///< For the slowest rank of each collective.
+  double waiting = 0; ///< Waiting for the last rank to join a collective.
 };
 
 /// Computes the split from the steps that a rank has recorded.
@@ -30,7 +30,7 @@ struct TrainedStep {
   double loss;
   /// The other scalar outputs, by name.
   std::vector<std::pair<std::string, double>> scalars;
-  uint64_t samples, tokens; ///< Zero tokens: samples are something else.
+  uint64_t samples, tokens; ///< `tokens` is 0 if samples have none.
   StepSplit time;
 };
 

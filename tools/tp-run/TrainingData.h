@@ -12,12 +12,12 @@
 ///     labels    the same: models imported with phase=train shift them
 ///     targets   the tokens shifted by one, for programs that do not
 ///
-/// In safetensors files, each input has a tensor of its name, whose first
-/// dimension counts samples.
+/// Safetensors files have a tensor for each input, with the name of the input.
+/// Its first dimension counts samples.
 ///
 /// The first dimension of an input (the first two with micro-batches) counts
-/// the samples of a step. The order is SampleOrder's. Each rank reads only its
-/// rows.
+/// the samples of a step. SampleOrder determines the order. Each rank reads
+/// only its rows.
 
 #ifndef TPRUN_TRAININGDATA_H
 #define TPRUN_TRAININGDATA_H

@@ -83,8 +83,8 @@ static absl::Status bindTrial(Session &session, const EntryRow &entry,
     auto found = tensors.find(name);
     const SourceRow *source = artifact.getPartSource(index);
     if (found == tensors.end() && source) {
-      // The whole program has an input for the tensor of which this input is a
-      // part.
+      // The whole program has an input for the tensor that this input is a part
+      // of.
       name = std::string(artifact.text(source->tensor));
       found = tensors.find(name);
     }

@@ -47,7 +47,7 @@ inline constexpr int64_t kMaxDevices = int64_t(1) << 20;
 /// list is not empty. The compiler computes with places; hosts, ranks and users
 /// see devices.
 ///
-/// Without links on the mesh, plans use alpha = 0 and an equal beta on all
+/// Without links on the mesh, plans use alpha = 0 and the same beta on all
 /// axes.
 struct Mesh {
   std::string name;

@@ -39,16 +39,17 @@
 ///   devices gives blocks of 3, and the third of them ends at row 9, not at row
 ///   8.
 ///
-/// Nevertheless, the first factor may be split unevenly if the blocks of both
-/// end at the same elements: (h=7, d=3) over 4 devices has blocks of 6
-/// elements, which are 2 heads each, and 1 head in the last block. This
-/// requires ceil(h * d / k) = ceil(h / k) * d.
+/// Nevertheless, the first factor may be split unevenly if the blocks of the
+/// dimension and those of the factor end at the same elements: (h=7, d=3) over
+/// 4 devices has blocks of 6 elements, which are 2 heads each, and 1 head in
+/// the last block. This requires ceil(h * d / k) = ceil(h / k) * d.
 ///
 /// A dimension with one factor has no such conditions: uneven blocks of the
 /// dimension are uneven blocks of the factor. Factors of size 1 are ignored.
 ///
-/// Based on Shardy's `ShardingProjection`. It always allows the last of several
-/// factors to be split unevenly, which flat uneven blocks rarely do.
+/// Based on Shardy's `ShardingProjection`. Shardy always allows the last of
+/// several factors to be split unevenly; with flat uneven blocks, this is
+/// rarely possible.
 
 #ifndef TPOPT_SHARDING_PROJECTION_H
 #define TPOPT_SHARDING_PROJECTION_H

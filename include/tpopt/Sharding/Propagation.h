@@ -44,8 +44,8 @@
 /// a result is a partial sum.
 ///
 /// Based on Shardy's propagation (basic, aggressive, op and user priority).
-/// Unlike in Shardy, the order is fixed here and not by a pattern driver, and
-/// losses are recorded.
+/// Unlike in Shardy, the order is fixed and does not depend on a pattern
+/// driver, and losses are recorded.
 
 #ifndef TPOPT_SHARDING_PROPAGATION_H
 #define TPOPT_SHARDING_PROPAGATION_H

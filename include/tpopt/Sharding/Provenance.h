@@ -75,8 +75,8 @@ enum class LossRule : uint8_t {
   LargerSource, ///< it came from a larger tensor;
   MoreSharded,  ///< it is split into more pieces, in an element-wise op;
   OperandOrder, ///< otherwise equal, it came from an earlier operand.
-  // The value already uses the axis or the dimension otherwise:
-  Priority,  ///< the winner came in an earlier step;
+  // The value already uses the axis or the dimension in a different way:
+  Priority,  ///< the winner was propagated in an earlier step;
   DimTaken,  ///< the dimension has another axis at this position;
   AxisInUse, ///< the axis is used by another dimension, or is unreduced.
   // The cause is not another axis, or not in this value:

@@ -65,8 +65,9 @@
 /// The search first moves axes in the parts that the two sides use. If the
 /// result does not reach a lower bound, it also moves smaller parts: the prime
 /// parts if there are at most four of them. Otherwise it splits the axes into
-/// four parts, or into one more than there are, in as many ways as there are
-/// few states for.
+/// four parts in total, or into one part more than there are if that is more.
+/// Of the ways to do so, it tries only as many as keep the number of states
+/// small.
 ///
 /// If there are few states, the search visits all of them. A plan over at most
 /// four prime parts is then the cheapest, with the exceptions above. Otherwise

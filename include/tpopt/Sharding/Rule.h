@@ -80,8 +80,8 @@ struct ShardingRule {
   llvm::SmallVector<Factor, 6> factors;
   llvm::SmallVector<TensorFactors, 3> operands;
   llvm::SmallVector<TensorFactors, 1> results;
-  /// Whether the first of several factors of a dimension may be sharded in
-  /// other blocks than the dimension. If so, the op's local form sends the
+  /// Whether the first of several factors of a dimension may have blocks that
+  /// differ from those of the dimension. If so, the op's local form sends the
   /// difference, and the cost of the op includes this (see
   /// ExchangeOpInterface).
   bool movesBlocks = false;

@@ -210,7 +210,7 @@ LogicalResult hf::buildBERT(Import &import) {
       options.logits)
     import.config.error(ErrorCode::BadImportOption, "architectures",
                         "is an encoder, which supports only the phases prefill "
-                        "and train, and neither a cache nor logits",
+                        "and train, and neither cache= nor logits=",
                         "import with batch, sequence and dtype only");
   if (trains)
     config.padding = import.config.has("pad_token_id")
@@ -236,7 +236,7 @@ LogicalResult hf::buildBERT(Import &import) {
   else if (hasHead)
     emitWarning(import.config.getLoc("architectures"))
         << "the head that predicts masked tokens is left out: the result is "
-           "that of the encoder";
+           "the output of the encoder";
   ModelBuilder builder(import.module, import.element, import.checkpoint,
                        "bert.", /*isStored=*/hasHead);
   builder.setHead("cls.");

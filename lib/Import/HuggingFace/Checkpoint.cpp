@@ -148,8 +148,9 @@ static LogicalResult readHeader(MLIRContext *context, StringRef file,
   for (StringRef name : std::get<JsonFile>(parsed).getKeys()) {
     if (name == "__metadata__") {
       if (!isMetadata(*fields->get(name)))
-        return fail(context, file,
-                    "its __metadata__ is not an object of strings");
+        return fail(
+            context, file,
+            "its __metadata__ is not an object whose values are strings");
       continue;
     }
     StoredTensor entry;
@@ -293,7 +294,8 @@ LogicalResult Checkpoint::take(MLIRContext *context, StringRef name,
   if (ArrayRef<int64_t>(tensor.shape) != shape)
     return error(ErrorCode::TensorShapeMismatch)
            << "[" << tensor.shape << "], not [" << shape
-           << "] as config.json has it; fetch the weights that belong to this "
+           << "] as config.json requires; fetch the weights that belong to "
+              "this "
               "config.json";
   if (!llvm::is_contained({"F64", "F32", "F16", "BF16"}, tensor.type))
     return error(ErrorCode::TensorTypeMismatch)

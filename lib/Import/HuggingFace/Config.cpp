@@ -45,7 +45,7 @@ FailureOr<Config> Config::load(MLIRContext *context, StringRef directory) {
   if (!fields) {
     emitError(::getLoc(context, file, {}))
         << prefix(ErrorCode::UnreadableConfig)
-        << "expects a configuration of one object, {\"hidden_size\": 576, ..}";
+        << "expects a single JSON object, such as {\"hidden_size\": 576, ..}";
     return failure();
   }
   return Config(std::move(state), fields);

@@ -83,10 +83,11 @@ Activation hf::getActivation(Config &config, StringRef field) {
     return Activation::Relu;
   // If the field is missing, that has been reported already.
   if (config.has(field) && !word.empty())
-    config.error(ErrorCode::UnsupportedFeature, field,
-                 "is `" + word + "`, which is not supported",
-                 "supported are silu, gelu, gelu_new, gelu_pytorch_tanh and "
-                 "relu");
+    config.error(
+        ErrorCode::UnsupportedFeature, field,
+        "is `" + word + "`, which is not supported",
+        "supported values are silu, gelu, gelu_new, gelu_pytorch_tanh and "
+        "relu");
   return Activation::Silu;
 }
 
@@ -105,14 +106,15 @@ static const Architecture *getArchitecture(Config &config) {
     std::string known;
     for (const Architecture &architecture : kArchitectures)
       known += (known.empty() ? "" : ", ") + architecture.name.str();
-    config.error(ErrorCode::UnknownArchitecture, "architectures",
-                 names.size() == 1
-                     ? "is " + names[0] + ", which the importer does not know"
-                     : "names " + std::to_string(names.size()) +
-                           " model classes, not one",
-                 "known are " + known +
-                     "; export the PyTorch module of any other as StableHLO: "
-                     "tp_export.export_torch of tools/export");
+    config.error(
+        ErrorCode::UnknownArchitecture, "architectures",
+        names.size() == 1
+            ? "is " + names[0] + ", which the importer does not know"
+            : "names " + std::to_string(names.size()) +
+                  " model classes, not one",
+        "known architectures are " + known +
+            "; export a PyTorch module of any other architecture as StableHLO, "
+            "with tp_export.export_torch from tools/export");
     return nullptr;
   }
   std::string type = config.word("model_type", found->modelType);

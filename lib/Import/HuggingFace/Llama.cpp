@@ -106,7 +106,7 @@ static void readWindows(Config &config, StringRef architecture,
   if (int64_t(types.size()) != result.sizes.layers) {
     config.error(ErrorCode::ContradictoryConfig, "layer_types",
                  "has " + llvm::Twine(types.size()) +
-                     " entries, and num_hidden_layers is " +
+                     " entries, but num_hidden_layers is " +
                      llvm::Twine(result.sizes.layers),
                  "write one entry per layer");
     return;
@@ -119,7 +119,7 @@ static void readWindows(Config &config, StringRef architecture,
     else
       config.error(ErrorCode::UnsupportedFeature, "layer_types",
                    "has the unknown type `" + type + "`",
-                   "supported are full_attention and sliding_attention");
+                   "supported values are full_attention and sliding_attention");
   }
 }
 

@@ -47,7 +47,7 @@ void hf::warnOfDropout(Config &config, ArrayRef<StringRef> fields) {
     if (config.share(field) != 0)
       emitWarning(config.getLoc(field))
           << "`" << field
-          << "` asks for dropout, which is not supported and left out of the "
-             "training step; "
+          << "` asks for dropout, which is not supported and is left out of "
+             "the training step; "
           << "write 0";
 }

@@ -17,15 +17,15 @@
 namespace tp::hf {
 
 /// A stored tensor and how the computation reads it; this becomes `tp.source`.
-/// A query weight that is stored [out, in] and wanted [hidden, kv, group, head]
-/// is
+/// A query weight that is stored as [out, in] and read as [hidden, kv, group,
+/// head] is
 ///
 ///     Stored({576, 576}).read({3, 3, 64, 576}).order({3, 0, 1, 2})
 class Stored {
 public:
   explicit Stored(llvm::ArrayRef<int64_t> shape);
-  /// The weight of a linear layer, stored [out, in] and wanted [ins.., outs..]:
-  /// linear({576}, {3, 3, 64}) is the example above.
+  /// The weight of a linear layer, stored as [out, in] and read as [ins..,
+  /// outs..]: linear({576}, {3, 3, 64}) is the example above.
   static Stored linear(llvm::ArrayRef<int64_t> ins,
                        llvm::ArrayRef<int64_t> outs);
   /// Takes only `length` entries of dimension `dim`, starting at `begin`. This
@@ -53,8 +53,8 @@ private:
 class ModelBuilder {
 public:
   /// Weights are of type `element`. The checkpoint determines whether the
-  /// stored names of the base model's weights begin with `prefix`. If it does
-  /// not, or is null, `isStored` does.
+  /// stored names of the base model's weights begin with `prefix`. If
+  /// `checkpoint` does not show that, or is null, `isStored` determines it.
   ModelBuilder(mlir::ModuleOp module, mlir::Type element,
                Checkpoint *checkpoint, llvm::StringRef prefix, bool isStored);
 

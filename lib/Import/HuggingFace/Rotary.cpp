@@ -67,7 +67,7 @@ SmallVector<double> hf::getRotaryFrequencies(Config &config, int64_t head) {
     // max_position_embeddings, and no entry has such positions.
     scaling->error(ErrorCode::UnsupportedFeature, typeField,
                    "is `" + type + "`, which is not supported",
-                   "supported are default, linear, dynamic and llama3");
+                   "supported values are default, linear, dynamic and llama3");
   }
   return frequencies;
 }

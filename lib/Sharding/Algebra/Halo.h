@@ -13,9 +13,9 @@
 ///     has         0 1 2 3      4 5 6 7      8 9 10 11    12 13 14 15
 ///     needs       1 2 3|4      5 6 7|8      9 10 11|12   13 14 15
 ///
-/// Every device needs rows 1 to 4 of its own block (distance 0) and row 0 of
-/// the next block (distance 1): one row crosses. That is the **window** of the
-/// piece "15 rows from 1 to 0":
+/// Every device needs rows 1 to 3 of its own block (distance 0) and, unless it
+/// is the last, row 0 of the next block (distance 1). That is the **window** of
+/// the piece "15 rows from 1 to 0":
 ///
 ///     Window w = *getWindow({16, 4}, {15, 4}, {/*start=*/1, /*at=*/0, 15}, 8);
 ///     w.lowest       0
@@ -27,8 +27,9 @@
 /// received or not, so that adjacent rows of the strip are adjacent in the
 /// tensor. A device's result block starts at `offset + place * step` of the
 /// strip: if source and result have blocks of different sizes (17 rows become
-/// 16, on 4 devices), the start depends on the place. `lead` and `tail`
-/// undefined rows surround the strip, so that every device's part is inside.
+/// 16, on 4 devices), the start depends on the place. `lead` undefined rows
+/// precede the strip and `tail` undefined rows follow it, so that what each
+/// device reads is inside.
 ///
 /// # Strides, taps, interior padding
 ///

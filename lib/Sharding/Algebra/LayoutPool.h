@@ -49,7 +49,8 @@ private:
     }
   };
   std::unordered_map<TensorSharding, unsigned, Hash> numbers;
-  std::vector<const TensorSharding *> layouts; ///< By number; keys in the map.
+  /// Indexed by number; points to keys of the map.
+  std::vector<const TensorSharding *> layouts;
   std::set<LayoutList> lists;
 };
 

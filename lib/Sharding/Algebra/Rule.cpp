@@ -35,8 +35,8 @@ static void markReductions(ShardingRule &rule) {
 
 namespace {
 
-/// Reads one equation. Letters get factors as they appear. `...` gets one
-/// factor for each dimension that it covers, counted from the right so that
+/// Reads one equation. A letter gets a factor where it first occurs. `...` gets
+/// one factor for each dimension that it covers, counted from the right so that
 /// ranks may differ.
 class EquationParser {
 public:
@@ -190,8 +190,8 @@ private:
         known *= rule.factors[f].size;
       }
     }
-    // If one factor is unknown, it gets the quotient. Several may become known
-    // only when the whole equation has been read.
+    // If one factor is unknown, it gets the quotient. If several are unknown,
+    // they may become known only when the whole equation has been read.
     if (numUnknown == 1 && known != 0 && size % known == 0) {
       unknown->size = size / known;
       known = size;
@@ -402,7 +402,7 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
         ArrayRef<int64_t> shape = takeA ? from : to;
         int64_t size = ++dim < shape.size() ? shape[dim] : 1;
         if (dim >= shape.size())
-          break; // only for shapes of different element counts
+          break; // only if the shapes have different numbers of elements
         // A dimension that reaches past the boundary becomes one Whole factor.
         // Its minor part may be common to both sides, but blocks of it never
         // line up.

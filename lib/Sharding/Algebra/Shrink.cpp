@@ -115,8 +115,8 @@ int64_t tp::shrinkExtent(int64_t n, llvm::ArrayRef<ExtentCut> cuts,
     }
   if (real.empty())
     return std::min(n, least);
-  // Extents below eight elements per device have all patterns. If none fits,
-  // use n.
+  // Every pattern occurs among the extents below eight elements per device. If
+  // no extent below n has the pattern, use n.
   for (int64_t m = 1, end = std::min(n, 8 * most); m < end; ++m)
     if (liesAlike(n, m, real))
       return m;

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Small meshes and small tensors on which a wrong partition gives the
-/// same errors.
+/// \file Small meshes and small tensors on which a wrong partition shows the
+/// same errors as on large ones.
 ///
 /// A partition of 4096 x 49152 over 64 devices is wrong or right for reasons
 /// that have nothing to do with these numbers: which axes shard which
@@ -58,7 +58,7 @@ public:
 
 private:
   const Mesh &mesh;
-  std::vector<std::set<int64_t>> cuts; ///< Of every axis, as pre-sizes.
+  std::vector<std::set<int64_t>> cuts; ///< Cuts of every axis, as pre-sizes.
   std::set<unsigned> pinned;
   std::map<unsigned, int64_t> resized;
   std::optional<Mesh> small;

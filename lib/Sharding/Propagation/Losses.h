@@ -21,7 +21,7 @@ struct ContestResult {
   AxisRef winner;
 };
 
-/// By op, tensor and losing factor.
+/// Keyed by op, tensor and losing factor.
 using ContestRecord =
     std::map<std::tuple<OpId, unsigned, unsigned>, ContestResult>;
 

@@ -31,9 +31,9 @@ public:
     unsigned number;
     const TensorSharding &sharding;
   };
-  /// Also returns nullopt if a layout is not in digits of the table, or shards
-  /// a dimension that is not in the table. `others` are layouts of `pool` that
-  /// will be needed as targets as well.
+  /// Returns nullopt if there is no path, if a layout is not in digits of the
+  /// table, or if a layout shards a dimension that is not in the table.
+  /// `others` are layouts of `pool` that will be needed as targets as well.
   std::optional<reshard::Cost> get(Layout from, Layout to,
                                    ArrayRef<unsigned> others,
                                    const LayoutPool &pool) {
@@ -72,14 +72,14 @@ private:
       own.dims.push_back(layout.dims[dim]);
     own.unreduced = layout.unreduced;
     if (own.getDimAxes().size() != layout.getDimAxes().size())
-      return kNone; // the layout shards another dimension
+      return kNone; // the layout shards a dimension that is not in the table
     std::optional<unsigned> state = table.getNumber(own);
     return state ? int(*state) : kNone;
   }
 
   SmallVector<unsigned, 4> dims; ///< The dimensions of the table, in its order.
   reshard::Table &table;
-  std::vector<int> states; ///< By number of the layout.
+  std::vector<int> states; ///< Indexed by number of the layout.
 };
 
 } // namespace

@@ -8,9 +8,9 @@
 ///
 /// * The order of the dimensions does not matter, and dimensions that neither
 ///   side shards are interchangeable.
-/// * Without links a cost is a number of bytes. Where a dimension is a multiple
-///   of the number of devices that could share it, so is the payload of every
-///   step.
+/// * Without links a cost is a number of bytes. If a dimension is a multiple of
+///   the number of devices that could share it, the payload of every step is
+///   proportional to its size.
 ///
 /// On a mesh of 2 x 4, all of
 ///
@@ -63,8 +63,8 @@ public:
 
   const LayoutPool &getPool() const { return pool; }
 
-  /// A kind of shape, and the factor by which a tensor costs more than that
-  /// kind.
+  /// A kind of shape, and the factor by which a tensor costs more than one of
+  /// that kind.
   struct Shape {
     unsigned number;
     double copies;
@@ -104,9 +104,11 @@ private:
     llvm::ArrayRef<unsigned> getLayouts() const { return layouts; }
 
   private:
-    std::vector<unsigned> places; ///< By layout. Places are in query order.
+    /// The place of each layout. Places are in query order.
+    std::vector<unsigned> places;
     std::vector<unsigned> layouts;
-    std::vector<std::vector<Estimate>> rows; ///< By place, as far as queried.
+    /// Indexed by the places of both layouts; holds only what was queried.
+    std::vector<std::vector<Estimate>> rows;
   };
   /// The tables for one kind and one set of digits.
   struct Tables;
@@ -123,22 +125,24 @@ private:
   int64_t numDevices;
   ReshardPlanner planner;
   static constexpr unsigned kUnknown = ~0u;
-  std::vector<unsigned> uses; ///< By layout: the number of its set of axes.
+  /// For each layout, the number of its set of axes.
+  std::vector<unsigned> uses;
   std::map<Kind, unsigned> kindNumbers;
-  std::vector<const Kind *> kinds; ///< By number; keys of the map.
+  std::vector<const Kind *> kinds; ///< Indexed by number; keys of the map.
   /// The digits in which a pair of layouts can be written, by the axes that the
   /// layouts use: getCoarseSystems() in lib/Sharding/Reshard.
   std::map<AxisList, unsigned> useNumbers, systemNumbers;
-  std::vector<const AxisList *> systems; ///< By number; keys of the map.
+  /// Indexed by number; keys of the map.
+  std::vector<const AxisList *> systems;
   static constexpr unsigned kNoSystem = ~0u;
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> systemOf;
-  /// By kind, with the dimensions sorted by size, and by digits.
+  /// Keyed by kind, with the dimensions sorted by size, and by digits.
   std::map<std::pair<Kind, std::vector<AxisList>>,
            std::unique_ptr<reshard::Table>>
       costs;
-  /// By kind and digits.
+  /// Indexed by kind and digits.
   std::vector<std::vector<std::unique_ptr<Tables>>> tables;
-  std::vector<Prices> prices; ///< By kind.
+  std::vector<Prices> prices; ///< Indexed by kind.
 };
 
 } // namespace tp

@@ -226,8 +226,8 @@ void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
   emit(kept, move, llvm::SaturatingMultiply(group, space.getVolume(local)));
   move.kind = CollectiveKind::AllToAll;
 
-  // Between two devices, the smaller of the two blocks is sent in each
-  // dimension.
+  // What one device sends to another has, in each dimension, the smaller of the
+  // block sizes before and after the step.
   SmallVector<unsigned, 6> targets;
   SmallVector<int64_t, 6> sources;
   for (unsigned dim = 0; dim < state.dims.size(); ++dim)

@@ -103,8 +103,9 @@ static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, Path &path) {
   if (isSmall(problem, systems))
     return search(problem, links, systems, {}, path);
-  // More digits have more steps from each state. Problems with few digits in
-  // many dimensions are common, so they get fewer visits.
+  // With more digits there are more steps from each state. Problems with few
+  // digits in many dimensions are common, so the search visits fewer of their
+  // states.
   unsigned visits = systems.front().size() > kFineDigits ? 10000 : 3000;
   return search(problem, links, systems,
                 {visits, /*greedy=*/true, /*guided=*/true}, path);

@@ -1,14 +1,15 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Expresses a reshard as one of a smaller tensor. Private to the
+/// \file Expresses a reshard as a reshard of a smaller tensor. Private to the
 /// library.
 ///
 /// Many reshards are equivalent. The order of the dimensions does not matter.
-/// Without links, a cost is a number of bytes: where a size is a multiple of
-/// the number of devices that could share it, so is the payload of every step,
-/// and a dimension that no axis passes through only scales the cost. On a mesh
-/// of "x"=4 and "y"=2, if only the devices along x could share a dimension,
+/// Without links, a cost is a number of bytes: if a size is a multiple of the
+/// number of devices that could share the dimension, the payload of every step
+/// is proportional to the size; and a dimension that no axis passes through
+/// only scales the cost. On a mesh of "x"=4 and "y"=2, if only the devices
+/// along x could share a dimension,
 ///
 ///     f32[7, 4096, 512]   [{}, {"x"}, {}] -> [{}, {}, {"x"}]
 ///
@@ -43,7 +44,8 @@ private:
   double copies = 1;
   TensorSharding from, to;
   llvm::SmallVector<int64_t, 6> shape;
-  llvm::SmallVector<unsigned, 6> dims; ///< By dimension: the original's.
+  /// For each dimension, the dimension of the original.
+  llvm::SmallVector<unsigned, 6> dims;
 };
 
 } // namespace tp::reshard

@@ -104,7 +104,7 @@ private:
   ArrayRef<std::optional<State>> goals;
   Path &best;
   SearchOptions options;
-  std::vector<Node> nodes; ///< By number of the state.
+  std::vector<Node> nodes; ///< Indexed by number of the state.
   StateNumbers known;
   /// Lowest priority value first; equal ones in order of insertion.
   struct Entry {
@@ -170,7 +170,8 @@ void Search::visit(const State &state, Cost cost,
                 order, number});
 }
 
-/// An estimate of the remaining cost, at one buffer per digit out of place.
+/// An estimate of the remaining cost: that of sending one buffer for each digit
+/// that is out of place.
 Cost Search::guess(const State &state) const {
   unsigned misplaced = 0;
   const StateSpace::Places &goal = goalPlaces[state.system];

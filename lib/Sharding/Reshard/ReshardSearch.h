@@ -8,19 +8,20 @@
 ///
 /// The axes that the two shardings use are split into **digits**, so that every
 /// axis in either sharding is a run of whole digits. A state is then a list of
-/// digits per dimension and a set of unreduced digits; digits in neither are
-/// idle. One way to split the axes is a **digit system**. An axis of 6 that one
-/// side divides into 2 x 3 and the other into 3 x 2 has no common split, so the
-/// search may use two systems, and change systems for free where a layout can
-/// be written in both.
+/// digits per dimension and a set of unreduced digits; digits that are in
+/// neither are idle. One way to split the axes is a **digit system**. An axis
+/// of 6 that one side divides into 2 x 3 and the other into 3 x 2 has no common
+/// split, so the search may use two systems, and change systems for free where
+/// a layout can be written in both.
 ///
 /// # Bounds
 ///
 /// The search is A*. With E elements in the tensor and N devices:
 ///
 /// * A value without unreduced axes: a device must receive the elements that it
-///   needs in the end and does not have. The largest such number over any
-///   choice of devices is a bound; up to 64 devices are looked at.
+///   needs in the end and does not have. The number of these elements is a
+///   bound, whichever device is chosen. The largest number is used; at most 64
+///   devices are looked at.
 /// * A value that is unreduced over g > 1 devices: if c devices need the sum
 ///   for an element, g - 1 messages must be sent before the first of them can
 ///   know it, and each of the other c - 1 devices needs one more. Over all
@@ -147,20 +148,20 @@ inline bool areFew(llvm::ArrayRef<DigitSystem> systems, size_t dims) {
 size_t countUsefulDims(llvm::ArrayRef<DigitSystem> systems, size_t numCut,
                        size_t numSpare);
 
-/// The dimensions that are worth giving digits of `system`. If all blocks are
-/// even, dimensions of size 1 are left out; otherwise they can hold digits that
-/// are in the way elsewhere.
+/// The dimensions in which it is worthwhile to place digits of `system`. If all
+/// blocks are even, dimensions of size 1 are left out; otherwise they can hold
+/// digits that are in the way elsewhere.
 llvm::SmallVector<unsigned, 4> getRoomyDims(llvm::ArrayRef<int64_t> shape,
                                             const DigitSystem &system);
 
-/// To move parts of axes, a system is refined to this many digits, or to one
-/// digit more than it has if that is more.
+/// To move parts of axes, a system is refined to this many digits or, if it
+/// already has at least as many, by one more digit.
 constexpr size_t kFineDigits = 4;
 
 /// Finer systems, for moving parts of an axis. If prime digits are few enough
 /// (see kFineDigits), all digits are prime. Otherwise these are some of the
-/// ways to split axes, as many as have few states in `numDims` dimensions,
-/// perhaps none.
+/// ways to split axes: only as many as have few states in `numDims` dimensions.
+/// There may be none.
 llvm::SmallVector<DigitSystem, 2>
 getFineSystems(llvm::ArrayRef<DigitSystem> coarse, size_t numDims);
 

@@ -150,7 +150,7 @@ Cost Bound::get(const State &state) const {
   if (toPartial)
     return {};
   ArrayRef<AxisRef> digitsOf = space.getDigits(state);
-  uint64_t elements = 0; // times scale
+  uint64_t elements = 0; // multiplied by the scale
   if (int64_t addends = space.getSize(state, state.unreduced); addends > 1) {
     elements =
         llvm::SaturatingMultiply<uint64_t>(volume, targetCopies + addends - 2);

@@ -193,8 +193,8 @@ public:
 private:
   /// The product of the sizes of all other dimensions.
   uint64_t restVolume = 1;
-  /// Block sizes by dimension, for up to `numKnown` devices, as divisions are
-  /// slow.
+  /// Precomputed block sizes of each dimension, for up to `numKnown` devices,
+  /// because divisions are slow.
   int64_t numKnown;
   llvm::SmallVector<int64_t, 32> knownBlocks;
 };

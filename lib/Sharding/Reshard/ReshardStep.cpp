@@ -114,9 +114,9 @@ static AxisList getCommon(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 SmallVector<int64_t> tp::getPermuteSources(const Mesh &mesh,
                                            const TensorSharding &in,
                                            const TensorSharding &out) {
-  // Every digit of a device number belongs to one of these lists, on both
-  // sides. The digits of a list in `to` give a position, which the list at the
-  // same index in `from` turns into digits again.
+  // On each side, every digit of a device number belongs to one of these lists.
+  // The digits of a list in `to` form a position, which is then split into the
+  // digits of the list at the same index in `from`.
   SmallVector<AxisList> from, to;
   for (auto [a, b] : llvm::zip_equal(in.dims, out.dims)) {
     from.push_back(a.axes);
@@ -293,9 +293,9 @@ private:
 
   llvm::Expected<AxisList> getDimAxes() {
     if (step.dimAxes.size() != in.getRank())
-      return error("the step lists axes for " +
-                   llvm::Twine(step.dimAxes.size()) + " dimensions of " +
-                   llvm::Twine(in.getRank()));
+      return error(
+          "the step lists axes for " + llvm::Twine(step.dimAxes.size()) +
+          " dimensions of a tensor of rank " + llvm::Twine(in.getRank()));
     AxisList all;
     for (const AxisList &list : step.dimAxes)
       all.append(list);
@@ -329,15 +329,15 @@ private:
     return llvm::Error::success();
   }
 
-  /// Checks that blocks over `fewer` devices are whole numbers of blocks over
-  /// `more`.
+  /// Checks that each block over `fewer` devices consists of whole blocks over
+  /// `more` devices.
   llvm::Error checkBoundaries(unsigned dim, int64_t fewer, int64_t more) {
     if (BlockLayout{shape[dim], more}.mergesEvenly(more / fewer))
       return llvm::Error::success();
     return error("dimension " + llvm::Twine(dim) + " of size " +
-                 llvm::Twine(shape[dim]) + " in " + llvm::Twine(fewer) +
-                 " and in " + llvm::Twine(more) +
-                 " blocks has no common block boundaries");
+                 llvm::Twine(shape[dim]) +
+                 " has no block boundaries in common between " +
+                 llvm::Twine(fewer) + " and " + llvm::Twine(more) + " blocks");
   }
 
   llvm::Error append(unsigned dim, ArrayRef<AxisRef> list) {
@@ -451,7 +451,7 @@ llvm::Error StepApplication::exchange() {
     if (move.from >= in.getRank() || move.to >= in.getRank())
       return error("the step moves an axis between dimensions " +
                    llvm::Twine(move.from) + " and " + llvm::Twine(move.to) +
-                   " of " + llvm::Twine(in.getRank()));
+                   " of a tensor of rank " + llvm::Twine(in.getRank()));
     all.push_back(move.axis);
     leaving[move.from].push_back(move.axis);
     arriving[move.to].push_back(move.axis);
@@ -467,8 +467,8 @@ llvm::Error StepApplication::exchange() {
       return error("dimension " + llvm::Twine(dim) +
                    " both gives and takes axes");
     if (!leaving[dim].empty()) {
-      // The moves are ordered by target. They do not give the order at their
-      // source.
+      // The moves are ordered by target, which does not determine the order of
+      // the axes at their source.
       AxisList suffix;
       int64_t left = getSize(leaving[dim]);
       for (const AxisRef &axis : llvm::reverse(in.dims[dim].axes)) {

@@ -71,9 +71,10 @@ private:
     /// Digits along which paths to this node may make values partial: see
     /// shift().
     DigitSet wanted;
-    /// Prices of paths to this node, by the node at which they start, if known.
+    /// Prices of paths to this node, indexed by the node at which they start.
+    /// Empty if not known.
     std::vector<uint64_t> prices;
-    std::unique_ptr<Bound> bound; ///< On the cost of paths to this node.
+    std::unique_ptr<Bound> bound; ///< Bounds the cost of paths to this node.
   };
 
   unsigned getNumber(const State &state);

@@ -143,8 +143,8 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
         SmallVector<int64_t> dims;
         for (auto [letter, size] : llvm::zip_equal(
                  letters, typeOf(einsum->getOperand(i)).getShape())) {
-          // Contracted letters get new names, because outside of the einsum the
-          // same letters may have another meaning.
+          // Contracted letters get new names, because the same letters may have
+          // a different meaning outside of the einsum.
           auto outer = rename.find(letter);
           dims.push_back(outer != rename.end() ? outer->second : letter + 256);
           if (size != 1)
@@ -159,7 +159,7 @@ bool Attention::readScores(BroadcastOperand scores, Type element) {
         return false;
       query = *asQuery;
       key = *asKey;
-      // Flax scales queries, others scale queries and keys.
+      // Flax scales only the queries; other frameworks scale queries and keys.
       for (BroadcastOperand *side : {&query, &key})
         if (isWide(elementOf(side->getSource()))) {
           Scaled scaled = Scaled::of(*side);
@@ -337,9 +337,9 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
           .getResult();
 
   if (!fitsEveryRow) {
-    // `tp.attention` gives zeros for rows that see no key. The softmax of the
-    // original gives the mean of all values if scores are equal, or NaN if they
-    // are -inf.
+    // For a row that sees no key, `tp.attention` gives zeros. The original
+    // softmax gives NaN if hidden scores are -inf. If they are a finite number,
+    // all scores of the row are equal, and it gives the mean of all values.
     Value seen =
         visible.getDiagonal() ? conjoin(visible.getConditions()) : mask;
     seen = emit.convert(seen, builder.getI8Type());
@@ -391,7 +391,8 @@ static bool isNowhereFinite(BroadcastOperand rows,
   bool isUnequal = compare.getPredicate() == ComparePredicate::NE;
   if ((!isUnequal && compare.getPredicate() != ComparePredicate::EQ) ||
       (isEachInverse != isUnequal) != isInverse ||
-      // Either all scores are equal to -inf, or none is unequal.
+      // "All scores equal -inf" is a minimum; "no score differs from -inf" is
+      // the negation of a maximum.
       reduce.getKind() != (isInverse ? ReductionKind::Max : ReductionKind::Min))
     return false;
   return each.operand(0) == scores &&

@@ -204,7 +204,8 @@ bool BroadcastOperand::isRow(int64_t dim) const {
 
 namespace {
 
-/// Compares how values are computed, each pair once.
+/// Decides whether two values are computed by equal ops. Compares each pair of
+/// values only once.
 class Likeness {
 public:
   explicit Likeness(unsigned budget) : budget(budget) {}

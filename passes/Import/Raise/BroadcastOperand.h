@@ -39,7 +39,8 @@ public:
   BroadcastOperand() = default;
   /// Finds the source of `value`; the dims of the root are the dims of `value`.
   static BroadcastOperand of(mlir::Value value);
-  /// The same for any root: dim i of the value is dim `dims[i]` of the root.
+  /// Finds the source of `value` for any root: dim i of the value is dim
+  /// `dims[i]` of the root.
   static BroadcastOperand of(mlir::Value value, llvm::ArrayRef<int64_t> dims);
 
   mlir::Value getSource() const { return source; }

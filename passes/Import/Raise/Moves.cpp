@@ -308,7 +308,7 @@ bool tp::raise::composeMoves(Region &region) {
       if (!isa<SliceOp, PadOp, ConcatOp, SpliceOp, WindowOp, ReshapeOp>(op) ||
           op.use_empty())
         continue;
-      // Each input once, because an op may use a value twice.
+      // Collects each input once, because an op may use a value twice.
       llvm::SmallSetVector<Operation *, 4> inputs;
       auto addInputs = [&](Operation *user) {
         for (Value input : user->getOperands())

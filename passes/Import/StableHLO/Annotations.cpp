@@ -76,8 +76,8 @@ static Results convertPropagationBarrier(Conversion &c) {
   if (allowed == "BOTH")
     return c.one(c.in());
   if (!llvm::is_contained({"FORWARD", "BACKWARD", "NONE"}, allowed))
-    return c.invalid()
-           << " expects the direction FORWARD, BACKWARD, BOTH or NONE";
+    return c.invalid() << " expects `allowed_direction` to be FORWARD, "
+                          "BACKWARD, BOTH or NONE";
   return c.one(spmd::BarrierOp::create(c.builder, c.op->getLoc(), c.in(),
                                        allowed.lower()));
 }
@@ -113,8 +113,8 @@ static Results convertNamedComputation(Conversion &c) {
   Block &body = c.op->getRegion(0).front();
   if (body.empty() || body.back().getName().getStringRef() != "sdy.return" ||
       body.getArgumentTypes() != c.op->getOperandTypes())
-    return c.invalid() << " expects a body with an argument for each operand "
-                          "that ends in sdy.return";
+    return c.invalid() << " expects a body that has an argument for each "
+                          "operand and ends in sdy.return";
   Results inputs = constrainBy(c, c.op->getOperands(), "in_shardings");
   if (failed(inputs))
     return failure();

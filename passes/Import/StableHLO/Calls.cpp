@@ -27,7 +27,7 @@ static Results convertComposite(Conversion &c) {
       TypeRange(function.getArgumentTypes()) != c.op->getOperandTypes() ||
       TypeRange(function.getResultTypes()) != c.op->getResultTypes())
     return c.invalid() << " expects `decomposition` to name a function with "
-                          "its operand and result types";
+                          "the operand and result types of the op";
   return SmallVector<Value>(func::CallOp::create(c.builder, c.op->getLoc(),
                                                  function, c.op->getOperands())
                                 .getResults());
@@ -114,8 +114,8 @@ static Results convertApproxTopK(Conversion &c) {
   // Without aggregate_to_topk there are more candidates than k, and their
   // number depends on the machine.
   if (!config->getFlag("aggregate_to_topk") || c.outShape()[*dim] != *k)
-    return c.unsupported() << " @ApproxTopK is not supported where it keeps "
-                              "more than k elements: set aggregate_to_topk";
+    return c.unsupported() << " @ApproxTopK is not supported unless it keeps "
+                              "exactly k elements: set aggregate_to_topk";
   auto computations = dyn_cast_or_null<ArrayAttr>(c.get("called_computations"));
   auto name = computations && computations.size() == 1
                   ? dyn_cast<FlatSymbolRefAttr>(computations[0])
@@ -124,8 +124,9 @@ static Results convertApproxTopK(Conversion &c) {
       name ? SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(c.op, name)
            : func::FuncOp());
   if (order != ComparePredicate::GT && order != ComparePredicate::LT)
-    return c.unsupported() << " @ApproxTopK is only supported with a function "
-                              "that compares its first two arguments by < or >";
+    return c.unsupported()
+           << " @ApproxTopK is only supported with a function "
+              "that compares its first two arguments with < or >";
   SmallVector<int64_t> swap = llvm::to_vector(llvm::seq<int64_t>(rank));
   std::swap(swap[*dim], swap.back());
   auto turn = [&](Value x) {

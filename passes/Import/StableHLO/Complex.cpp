@@ -60,7 +60,7 @@ private:
   std::optional<Parts> getNumbers(Operation *constant);
   Parts multiply(Operation *op);
   Value make(Operation *op, StringRef name, Type type, ValueRange operands);
-  /// Creates the same operation with other operands.
+  /// Creates a copy of `op` with these operands.
   Value repeat(Operation *op, ValueRange operands);
 
   llvm::DenseMap<Value, Parts> parts;

@@ -58,8 +58,9 @@ static Results convertDotGeneral(Conversion &c) {
   if (failed(lhsBatch) || failed(rhsBatch) || failed(lhsSum) || failed(rhsSum))
     return failure();
   if (lhsBatch->size() != rhsBatch->size() || lhsSum->size() != rhsSum->size())
-    return c.invalid() << " expects equal numbers of batching dimensions, and "
-                          "of contracting dimensions, in both operands";
+    return c.invalid()
+           << " expects both operands to have the same number of batching "
+              "dimensions and the same number of contracting dimensions";
   Letters letters;
   std::string lhs(lhsRank, ' '), rhs(rhsRank, ' '), result;
   SmallVector<int64_t> shape;
@@ -70,8 +71,8 @@ static Results convertDotGeneral(Conversion &c) {
   }
   for (auto [l, r] : llvm::zip_equal(*lhsSum, *rhsSum)) {
     if (lhs[l] != ' ' || rhs[r] != ' ')
-      return c.invalid() << " expects each dimension to be a batching or a "
-                            "contracting dimension only once";
+      return c.invalid() << " expects no dimension to be both a batching and a "
+                            "contracting dimension";
     lhs[l] = rhs[r] = letters.next();
   }
   auto addFree = [&](std::string &term, Sizes sizes) {
@@ -117,8 +118,8 @@ static Results convertEinsum(Conversion &c) {
   StringRef equation = c.getWord("einsum_config");
   if (equation.contains('.') || equation.contains(' '))
     return c.unsupported() << " with the equation \"" << equation
-                           << "\" is not supported: name every dimension by a "
-                              "letter, without dots or blanks";
+                           << "\" is not supported: write one letter for each "
+                              "dimension, without dots or blanks";
   return emitEinsum(c, c.in(0), c.in(1), equation.str(), c.outShape());
 }
 

@@ -16,8 +16,8 @@ using namespace tp::stablehlo;
 static LogicalResult checkRegions(Conversion &c) {
   for (Region &region : c.op->getRegions())
     if (!getReturn(region))
-      return c.invalid()
-             << " expects regions of one block that end in stablehlo.return";
+      return c.invalid() << " expects each region to be one block that ends in "
+                            "stablehlo.return";
   return success();
 }
 
@@ -151,8 +151,8 @@ static Results convertWhile(Conversion &c) {
     return failure();
   for (Region &region : c.op->getRegions())
     if (region.getArgumentTypes() != c.op->getOperandTypes())
-      return c.invalid()
-             << " expects regions with an argument for each operand";
+      return c.invalid() << " expects each region to have an argument of the "
+                            "same type for each operand";
   Operation *condition = getReturn(c.op->getRegion(0));
   auto i1 = RankedTensorType::get({}, c.builder.getI1Type());
   if (condition->getNumOperands() != 1 ||
@@ -187,8 +187,8 @@ static Results emitCase(Conversion &c, ArrayRef<unsigned> branches) {
   for (Region &region : c.op->getRegions())
     if (region.getNumArguments() != 0 ||
         getReturn(region)->getOperandTypes() != c.op->getResultTypes())
-      return c.invalid() << " expects branches without arguments that return "
-                            "values of its result types";
+      return c.invalid() << " expects branches that take no arguments and "
+                            "return values of its result types";
   if (c.inType().getRank() != 0)
     return c.invalid() << " expects a scalar index";
   auto result = CaseOp::create(c.builder, c.op->getLoc(),
@@ -211,7 +211,7 @@ static Results convertCase(Conversion &c) {
 /// `stablehlo.if` has the true branch first.
 static Results convertIf(Conversion &c) {
   if (!c.inType().getElementType().isInteger(1))
-    return c.invalid() << " expects a predicate of one i1";
+    return c.invalid() << " expects a predicate of type i1";
   return emitCase(c, {1, 0});
 }
 

@@ -41,7 +41,7 @@ FailureOr<int64_t> Fields::getInteger(StringRef name,
       return *value;
   if (!attribute && otherwise)
     return *otherwise;
-  return fail() << " expects an integer `" << name << "`";
+  return fail() << " expects `" << name << "` to be an integer";
 }
 
 FailureOr<SmallVector<int64_t>> Fields::getList(StringRef name) const {
@@ -58,7 +58,7 @@ FailureOr<SmallVector<int64_t>> Fields::getList(StringRef name) const {
   constexpr double kMaxLength = 1 << 22;
   if (!dense || dense.getElementType().getIntOrFloatBitWidth() > 64 ||
       getVolume(dense.getType().getShape()) > kMaxLength)
-    return fail() << " expects a list of integers `" << name << "`";
+    return fail() << " expects `" << name << "` to be a list of integers";
   bool isBool = dense.getElementType().isInteger(1);
   SmallVector<int64_t> list;
   for (const APInt &number : dense.getValues<APInt>())
@@ -73,7 +73,7 @@ Fields::getList(StringRef name, size_t count,
     return SmallVector<int64_t>(count, *otherwise);
   FailureOr<SmallVector<int64_t>> list = getList(name);
   if (succeeded(list) && list->size() != count)
-    return fail() << " expects " << count << " numbers as `" << name
+    return fail() << " expects " << count << " numbers in `" << name
                   << "`, got " << list->size();
   return list;
 }
@@ -113,7 +113,8 @@ bool Fields::getFlag(StringRef name) const {
 FailureOr<Fields> Conversion::getStructure(StringRef name) const {
   auto structure = dyn_cast_or_null<DictionaryAttr>(get(name));
   if (!structure)
-    return invalid() << " expects the structure `" << name << "`";
+    return invalid() << " expects `" << name
+                     << "` to be a structure with named fields";
   return Fields(op, structure, name);
 }
 

@@ -162,7 +162,7 @@ struct Row {
   int numOperands, numResults, numRegions;
   Converter convert;
   Regions regions = Regions::Before;
-  /// The sharding attributes are the meaning of the operation, not the
+  /// The operation's sharding attributes define what it does; they are not the
   /// shardings of its results.
   bool annotates = false;
 };
@@ -205,9 +205,10 @@ mlir::Value emitIdentity(Emitter &emit, Combiner combiner, mlir::Value like);
 /// region is not element-wise.
 Results inlineElementwise(Conversion &c, mlir::Region &region,
                           mlir::ValueRange arguments, Sizes shape);
-/// The same for a region that combines two elements into one: each tensor in
-/// the first half of `pairs` with its counterpart in the second half. Also
-/// fails if the region does not return one element per pair.
+/// Applies a region that combines two elements into one to each tensor in the
+/// first half of `pairs` and its counterpart in the second half. Fails like
+/// inlineElementwise, and also if the region does not return one element per
+/// pair.
 Results combineElementwise(Conversion &c, mlir::Region &region,
                            mlir::ValueRange pairs, Sizes shape);
 
@@ -216,8 +217,9 @@ Results combineElementwise(Conversion &c, mlir::Region &region,
 Results constrain(Conversion &c, mlir::ValueRange values,
                   mlir::DictionaryAttr attributes);
 
-/// If a manual region inside another one only computes the device's position
-/// along the axes of the outer region, as JAX writes it, returns its results.
+/// JAX writes a device's position along the axes of a manual region as a manual
+/// region nested in it. If the operation is such a nested region, returns
+/// values for its results.
 std::optional<llvm::SmallVector<mlir::Value>> convertPlaces(Conversion &c);
 
 /// Replaces the region's `stablehlo.return` by a `tp.yield`.

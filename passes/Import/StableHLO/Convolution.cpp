@@ -126,7 +126,7 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
                          << result.spatial[i] << ", but the result has size "
                          << window.output;
     if (window.low > INT32_MAX || padded > INT32_MAX)
-      return c.unsupported() << " with more than 2^31 - 1 places in a "
+      return c.unsupported() << " with more than 2^31 - 1 elements in a padded "
                                 "dimension is not supported";
     windows.push_back(window);
   }
@@ -327,7 +327,7 @@ static Results convertConvolution(Conversion &c) {
     return failure();
   if (lhs->spatial.size() != rhs->spatial.size() ||
       lhs->spatial.size() != result->spatial.size())
-    return c.invalid() << " expects tensors of one rank";
+    return c.invalid() << " expects operands and a result of the same rank";
   auto windows = readWindows(c, *lhs, *rhs, *result);
   if (failed(windows))
     return failure();
@@ -340,8 +340,8 @@ static Results convertConvolution(Conversion &c) {
       (*featureGroups > 1 && *batchGroups > 1) || features % *featureGroups ||
       inputs != features / *featureGroups || outputs % *featureGroups ||
       outputs % *batchGroups || batch % *batchGroups)
-    return c.invalid() << " has a number of groups that does not divide its "
-                          "features or its batch";
+    return c.invalid() << " has feature or batch groups that do not fit the "
+                          "sizes of its operands";
   if (windows->size() > 10)
     return c.unsupported()
            << " with more than 10 spatial dimensions is not supported";

@@ -54,8 +54,10 @@ static Results convertBitcastShape(Conversion &c) {
   SmallVector<int64_t> parts(whole);
   parts.push_back(wide / narrow);
   if (wide % narrow || (splits ? c.outShape() : c.inShape()) != Sizes(parts))
-    return c.invalid() << " between elements of different sizes expects a last "
-                          "dimension for the parts of the larger element";
+    return c.invalid()
+           << " between element types of different widths expects the tensor "
+              "of narrower elements to have an additional last dimension for "
+              "the parts of each wider element";
   Type wideType =
       IntegerType::get(c.op->getContext(), wide, IntegerType::Unsigned);
   Type narrowType =

@@ -28,8 +28,8 @@ FailureOr<spmd::MeshOp> tp::stablehlo::getMesh(Conversion &c) {
                           ? spmd::lookupMesh(manual, spmd::getMeshName(manual))
                           : spmd::MeshOp();
   if (!mesh)
-    return c.unsupported() << " is not supported outside of manual regions in "
-                              "a program that has such regions";
+    return c.unsupported() << " is not supported outside of manual regions if "
+                              "the program has manual regions";
   if (!getNumDevices(mesh.getMesh().getSizes()))
     return c.unsupported() << " among more than 2^20 devices is not supported";
   return mesh;
@@ -52,8 +52,8 @@ bool tp::stablehlo::isManual(Conversion &c, ArrayRef<AxisRef> axes) {
   });
 }
 
-/// Reads the operation's groups. A reduction that is not `ordered` does not
-/// depend on the order of devices in a group.
+/// Reads the operation's groups. If `ordered` is false, as for reductions, the
+/// order of devices in a group does not matter.
 static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
   FailureOr<spmd::MeshOp> op = getMesh(c);
   if (failed(op))
@@ -66,12 +66,13 @@ static FailureOr<Group> readGroup(Conversion &c, bool ordered = true) {
   if (!axes)
     return c.op->emitError()
            << prefix(ErrorCode::IrregularGroups) << c.op->getName()
-           << " is not supported in groups that do not follow the axes of mesh "
+           << " is not supported for device groups that do not follow the axes "
+              "of mesh "
               "@"
            << mesh.name;
   if (!isManual(c, *axes))
-    return c.invalid() << " exchanges along an axis that is not manual in the "
-                          "region around it: make the axis manual";
+    return c.invalid() << " exchanges data along an axis that is not manual in "
+                          "the enclosing region: make the axis manual";
   return Group{*op, *axes};
 }
 
@@ -128,8 +129,9 @@ static FailureOr<std::pair<ReduceKind, bool>> readKind(Conversion &c) {
     return std::pair(ReduceKind::Max, true);
   if (isBool && combiner == Combiner::And)
     return std::pair(ReduceKind::Min, true);
-  return c.unsupported() << " is only supported with add, maximum, minimum, or "
-                            "and and as its reduction";
+  return c.unsupported()
+         << " is only supported if it reduces with `add`, `maximum`, `minimum` "
+            "or, for booleans, with `or` or `and`";
 }
 
 /// Combines the tensors of the group's devices; with `dim`, each device keeps
@@ -189,9 +191,10 @@ static FailureOr<int64_t> readDim(Conversion &c, StringRef name,
   for (Value operand : c.op->getOperands()) {
     Sizes shape = typeOf(operand).getShape();
     if (*dim < 0 || *dim >= int64_t(shape.size()) || shape[*dim] % divides)
-      return c.invalid() << " expects `" << name
-                         << "` to be a dimension of each operand, of a size "
-                            "that the number of devices of the group divides";
+      return c.invalid()
+             << " expects `" << name
+             << "` to be a dimension of each operand, with a size that is a "
+                "multiple of the number of devices in the group";
   }
   return *dim;
 }
@@ -258,7 +261,7 @@ static Results convertAllToAll(Conversion &c) {
       return failure();
     if (size == 1)
       return x;
-    // [device, .., 1, piece, ..] becomes the devices' pieces along `concat`.
+    // Joins the devices' pieces, [device, .., 1, piece, ..], along `concat`.
     shape[*split] /= size;
     SmallVector<int64_t> received(shape);
     received.insert(received.begin(), size);
@@ -300,8 +303,8 @@ static Results emitTaken(Conversion &c, spmd::MeshOp op,
   }
   auto own = condense(mesh, group.axes, wanted);
   if (!staysInGroup || !own)
-    return c.invalid() << " exchanges along an axis that is not manual in the "
-                          "region around it: make the axis manual";
+    return c.invalid() << " exchanges data along an axis that is not manual in "
+                          "the enclosing region: make the axis manual";
   SmallVector<int64_t> shape(c.inShape());
   shape.insert(shape.begin(), 1);
   FailureOr<Value> all =
@@ -316,8 +319,8 @@ static Results emitTaken(Conversion &c, spmd::MeshOp op,
 /// that receive nothing.
 static std::optional<std::pair<AxisList, int64_t>>
 findShift(const Mesh &mesh, ArrayRef<int32_t> sources) {
-  // Tries adjacent axes together, the last one varying fastest; fewest axes
-  // first.
+  // Tries runs of adjacent axes, the shortest runs first. In a run, the last
+  // axis varies fastest.
   unsigned count = mesh.axes.size();
   for (unsigned length = 1; length <= count; ++length)
     for (unsigned first = 0; first + length <= count; ++first) {
@@ -337,7 +340,8 @@ findShift(const Mesh &mesh, ArrayRef<int32_t> sources) {
                        size;
         by = by.value_or(step);
         fits = step == *by;
-        // In all other axes, sender and receiver must have the same position.
+        // Along all other axes, sender and receiver must have the same
+        // position.
         for (unsigned i = 0; fits && i < mesh.axes.size(); ++i)
           fits = (i >= first && i <= last) ||
                  getPosition(mesh, AxisRef::full(mesh, i), to) ==
@@ -378,8 +382,8 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
     Group group{op, spmd::getManualAxesAround(c.op)};
     auto own = condense(mesh, group.axes, receives);
     if (!own)
-      return c.invalid() << " exchanges along an axis that is not manual in "
-                            "the region around it: make the axis manual";
+      return c.invalid() << " exchanges data along an axis that is not manual "
+                            "in the enclosing region: make the axis manual";
     Value flag =
         c.emit.convert(emitLookup(c, group, *own), c.builder.getI1Type());
     return c.one(c.emit.select(c.emit.splat(flag, c.inShape()), moved,
@@ -431,8 +435,8 @@ static Results convertPermute(Conversion &c) {
     return c.one(c.in());
   if (auto moves = findShift(mesh, sources)) {
     if (!isManual(c, moves->first))
-      return c.invalid() << " exchanges along an axis that is not manual in "
-                            "the region around it: make the axis manual";
+      return c.invalid() << " exchanges data along an axis that is not manual "
+                            "in the enclosing region: make the axis manual";
     return emitShift(c, *op, moves->first, moves->second, sources);
   }
   auto order = findOrder(mesh, sources);

@@ -11,8 +11,8 @@
 ///
 /// splits the first of two dimensions in four; tile number i, counted row-major
 /// over [4, 1, 2], belongs to device i, and the tiles of the last dimension are
-/// copies. `<=[2,4]T(1,0)` counts devices in another order, and `0,2,1,3` lists
-/// them.
+/// copies. `<=[2,4]T(1,0)` counts devices in a different order, and `0,2,1,3`
+/// lists them.
 ///
 /// Device numbers are read as digits: a dimension of four tiles at stride 2 is
 /// a digit of size 4 and stride 2. The digits of all strings in a module split
@@ -67,7 +67,7 @@ struct TileSharding {
 };
 
 /// Reads `{..}`, or `{{..}, {..}}` for several values. Returns nullopt if the
-/// text has another form, or if the devices of a dimension do not have a
+/// text has a different form, or if the devices of a dimension do not have a
 /// regular order.
 std::optional<llvm::SmallVector<TileSharding>>
 parseTileShardings(llvm::StringRef text);

@@ -250,7 +250,7 @@ FailureOr<DeviceGroups> stablehlo::readGroups(Operation *op, int64_t devices) {
   if (!groups)
     return invalid(op) << " has `replica_groups` that cannot be read";
   if (groups->devices.empty()) {
-    // An empty list means one group of all.
+    // An empty list means a single group that contains all numbers.
     groups->size = numbering == Numbering::Devices      ? devices
                    : numbering == Numbering::Partitions ? processes.partitions
                                                         : processes.replicas;

@@ -209,8 +209,8 @@ static bool isUnsupported(Diagnostic &error) {
          code == ErrorCode::ComplexNumbers || code == ErrorCode::DynamicShape;
 }
 
-/// An invalid operation is an error even if its results are not used; an
-/// unsupported one is not.
+/// If an operation's results are not used, it is an error if the operation is
+/// invalid, but not if it is unsupported.
 LogicalResult Importer::convertUnused(Operation *op) {
   MLIRContext *context = op->getContext();
   bool stays = isa<FunctionOpInterface, func::CallOp>(op);
@@ -232,8 +232,8 @@ LogicalResult Importer::convertUnused(Operation *op) {
   return success();
 }
 
-/// Returns true if `op` only computes its results. MLIR does not know that
-/// calls, and ops that contain calls, may have no effects.
+/// Returns true if `op` only computes its results. MLIR itself assumes that
+/// calls, and ops that contain calls, have effects.
 bool Importer::onlyComputes(Operation *op) const {
   if (rest.contains(op) || isa<spmd::ManualOp>(op) ||
       wouldOpBeTriviallyDead(op))
@@ -289,9 +289,9 @@ static StringRef getRemedy(StringRef operation) {
               "stablehlo.set_dimension_size"},
              "export the program with static sizes")
       .Cases({"stablehlo.uniform_dequantize", "stablehlo.uniform_quantize"},
-             "export the model with floats as weights")
-      .Case("stablehlo.rng",
-            "draw by jax.random, which is stablehlo.rng_bit_generator")
+             "export the model with floating-point weights")
+      .Case("stablehlo.rng", "draw random numbers with jax.random, which is "
+                             "exported as stablehlo.rng_bit_generator")
       .Cases({"stablehlo.infeed", "stablehlo.outfeed", "stablehlo.recv",
               "stablehlo.send"},
              "devices do not call the host: make the tensor an argument or a "
@@ -304,9 +304,9 @@ LogicalResult Importer::refuse(const Conversion &c) const {
   InFlightDiagnostic error = c.unsupported() << " is not supported: ";
   if (StringRef remedy = getRemedy(operation); !remedy.empty())
     return error << remedy;
-  error
-      << "express it by operations that docs/stablehlo.md lists, or compute it "
-         "outside of the program";
+  error << "express it with operations that docs/stablehlo.md lists, or "
+           "compute it "
+           "outside of the program";
   auto [dialect, own] = operation.split('.');
   SmallVector<StringRef> known;
   for (StringRef name : table.keys())
@@ -349,7 +349,7 @@ LogicalResult Importer::convert(Operation *op) {
            << " has the wrong number of operands, results or regions";
   for (Region &region : op->getRegions())
     if (!region.hasOneBlock())
-      return c.invalid() << " expects regions of one block";
+      return c.invalid() << " expects each region to be one block";
   builder.setInsertionPoint(op);
   recorder.built.clear();
   Results results = row->convert(c);
@@ -361,7 +361,7 @@ LogicalResult Importer::convert(Operation *op) {
   if (TypeRange(ValueRange(*results)) != TypeRange(op->getResultTypes())) {
     InFlightDiagnostic diag = c.invalid() << " has the result types ("
                                           << op->getResultTypes() << ")";
-    return diag << ", but its result has the types ("
+    return diag << ", but computes results of the types ("
                 << TypeRange(ValueRange(*results)) << ")";
   }
   // The operation may carry the shardings of its results.
@@ -437,8 +437,8 @@ static LogicalResult checkEnds(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
-/// Makes the comparators that calls refer to private: they are not entries,
-/// though JAX leaves them public.
+/// Makes comparators private if a call refers to them. They are not entries,
+/// although JAX leaves them public.
 static llvm::SetVector<StringAttr> hideComparators(ModuleOp module) {
   llvm::SetVector<StringAttr> hidden;
   module.walk([&](Operation *op) {
@@ -461,7 +461,7 @@ static llvm::SetVector<StringAttr> hideComparators(ModuleOp module) {
   return hidden;
 }
 
-/// Erases those of `functions` that nothing refers to any more.
+/// Erases each function in `functions` that is no longer referred to.
 static void eraseUnnamed(ModuleOp module, ArrayRef<StringAttr> functions) {
   llvm::DenseSet<StringAttr> named;
   if (!functions.empty())

@@ -207,14 +207,15 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
            << " expects index vectors with an entry for each dimension in "
               "`start_index_map` or `scatter_dims_to_operand_dims`";
   if (operandBatch->size() != indexBatch->size())
-    return c.invalid() << " expects equal numbers of batching dimensions in "
-                          "the operand and in the indices";
+    return c.invalid() << " expects the operand and the indices to have the "
+                          "same number of batching dimensions";
   for (auto [dim, index] : llvm::zip_equal(*operandBatch, *indexBatch))
     if (a.isCollapsed(dim) || a.isAddressed(dim) || index == *vectorDim ||
         c.inShape(0)[dim] != c.inShape(1)[index])
-      return c.invalid() << " expects batching dimensions of equal size in the "
-                            "operand and in the indices, which are not "
-                            "collapsed, indexed or the index vector's";
+      return c.invalid()
+             << " expects each batching dimension of the operand to be as "
+                "large as that of the indices, and not to be collapsed, "
+                "indexed or used for the index vectors";
   for (auto [dim, size] : llvm::enumerate(a.windowSizes)) {
     // A scatter does not give sizes for dimensions that its windows do not
     // have. If such a dimension has size 0, every update is dropped.
@@ -229,8 +230,9 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
   return a;
 }
 
-/// In dimensions that no index addresses, windows begin at 0. If they do not
-/// contain the whole dimension, it is handled as if an index of 0 addressed it.
+/// In dimensions that no index addresses, windows begin at 0. If the windows do
+/// not contain the whole dimension, the dimension is handled as if an index of
+/// 0 addressed it.
 static SmallVector<int64_t> getFixed(const Addressing &a) {
   SmallVector<int64_t> fixed;
   for (int64_t dim : a.getRest())
@@ -402,8 +404,9 @@ static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
   if (windowPositions.size() != windowDims.size() ||
       int64_t(windowDims.size() + indexDims.size()) != rank)
     return c.invalid()
-           << " expects one dimension of the result or of the updates for each "
-              "dimension of the window and of the indices";
+           << " expects the result of a gather, or the updates of a scatter, "
+              "to have one dimension for each dimension of the window and one "
+              "for each dimension of the indices";
   SmallVector<int64_t> labels, sorted(windowPositions);
   llvm::sort(sorted);
   auto nextWindow = windowDims.begin(), nextIndex = indexDims.begin();

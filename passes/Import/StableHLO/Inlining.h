@@ -11,10 +11,10 @@
 
 namespace tp::stablehlo {
 
-/// Inlines functions in which devices exchange data, since a function by itself
-/// is not in a region for one device; and functions of elements that are called
-/// in the region of a reduction or a similar op. Fails with an error if there
-/// are too many calls.
+/// Inlines functions in which devices exchange data, since the exchange has a
+/// meaning only in the caller's region for one device. Also inlines functions
+/// on elements that are called in the region of a reduction or a similar op.
+/// Fails with an error if there are too many calls.
 mlir::LogicalResult inlineCalls(mlir::ModuleOp module);
 
 } // namespace tp::stablehlo

@@ -114,9 +114,9 @@ static LogicalResult importCall(Operation *back) {
       (call->getNumOperands() != 0 &&
        (getCallTarget(enter) != "xla.sdy.GlobalToLocalShape" ||
         !isOnly(enter, call))))
-    return fail(back)
-           << " expects the results of one call as its operands, and that call "
-              "expects the results of one @xla.sdy.GlobalToLocalShape";
+    return fail(back) << " expects its operands to be the results of one call, "
+                         "and the operands of that call to be the results of "
+                         "one @xla.sdy.GlobalToLocalShape";
   Manual manual;
   llvm::append_range(manual.returned, back->getOperands());
   llvm::append_range(manual.results, back->getResults());
@@ -138,8 +138,9 @@ static LogicalResult importCall(Operation *back) {
       readEither(back, call, "xla.sdy.manual_axes"));
   if (!manual.axes || manual.inputs.size() != manual.locals.size() ||
       manual.returned.size() != manual.results.size())
-    return fail(back) << " expects `xla.sdy.manual_axes`, and as many results "
-                         "as operands, here and in @xla.sdy.GlobalToLocalShape";
+    return fail(back)
+           << " expects `xla.sdy.manual_axes`, and as many results as operands "
+              "both here and in @xla.sdy.GlobalToLocalShape";
   // Up to JAX 0.6, bodies are public, as if they were entries.
   auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       call, cast<func::CallOp>(call).getCalleeAttr());
@@ -277,9 +278,9 @@ static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
 }
 
 /// Imports the position along an axis. In a region over only some axes, JAX 0.4
-/// writes the position as an iota that enters the region again from inside. It
-/// is rewritten in the form of later versions, which compute it from the
-/// device's number in a region over the other axes.
+/// writes the position as the element that a second entry, inside the region,
+/// takes from a tiled iota. It is rewritten in the form of later versions,
+/// which compute it from the device's number in a region over the other axes.
 static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
                                  const ForeignShardings &shardings) {
   auto manual = shardings.readManualAxes(entry);
@@ -333,13 +334,13 @@ static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
 }
 
 namespace {
-/// A tensor that is also sharded along axes that are not manual. The parts
-/// along these axes are copies. JAX 0.4 writes such tensors for values that a
-/// region over only some axes saves for its gradient.
+/// A tensor that is also sharded along axes that are not manual, and whose
+/// parts along these axes are copies of each other. JAX 0.4 writes such tensors
+/// for values that a region over only some axes saves for its gradient.
 struct Copies {
   RankedTensorType whole;
-  /// The dimensions of the whole, each split into its axes and the rest, and
-  /// which of the resulting dimensions count copies.
+  /// The sizes of the whole tensor's dimensions, each split into its axes and
+  /// the rest. `isCopy` says which of these sizes count copies.
   SmallVector<int64_t> split;
   SmallVector<bool> isCopy;
   spmd::ShardingAttr sharding; ///< Without the axes of copies.
@@ -351,7 +352,7 @@ struct Copies {
         once.push_back(size);
     return once;
   }
-  /// The type of the whole with only one of the copies.
+  /// The type of the whole tensor if only one of the copies is kept.
   RankedTensorType narrow;
 };
 } // namespace

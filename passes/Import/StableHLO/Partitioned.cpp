@@ -158,7 +158,7 @@ LogicalResult EntryImporter::add(Interface &interface,
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.hasStaticShape())
     return fail(ErrorCode::UnsupportedStableHLO)
-           << what << ": " << type << " is not a tensor of static sizes";
+           << what << ": " << type << " is not a tensor with static sizes";
   auto said = shardings.read(function, attributes, type);
   if (failed(said))
     return failure();
@@ -276,7 +276,8 @@ LogicalResult EntryImporter::run() {
   Block &body = function.getBody().front();
   if (!function.getBody().hasOneBlock() || body.empty() ||
       !isa<func::ReturnOp>(body.back()))
-    return fail(ErrorCode::BadStableHLO) << "has a body of one block";
+    return fail(ErrorCode::BadStableHLO)
+           << "the body: expects one block that ends in a return";
   FailureOr<Interface> arguments = readArguments(), results;
   if (failed(arguments) || failed(results = readResults()))
     return failure();

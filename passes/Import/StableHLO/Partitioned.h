@@ -42,7 +42,7 @@ namespace tp::stablehlo {
 /// JAX omits the region for one device, but not the exchanges in it.
 void dropIdleExchanges(mlir::ModuleOp module);
 
-/// Returns true if functions are written for one device.
+/// Returns true if the module's functions are written for one device.
 bool isPartitioned(mlir::ModuleOp module);
 
 /// Returns the number of devices that a partitioned program runs on: the number

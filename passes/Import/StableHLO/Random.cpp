@@ -103,13 +103,14 @@ static Results convertBitGenerator(Conversion &c) {
   StringRef algorithm = c.getWord("rng_algorithm");
   if (algorithm != "DEFAULT" && algorithm != "PHILOX")
     return c.unsupported()
-           << " by " << algorithm
+           << " with " << algorithm
            << " is not supported: use PHILOX, which is also the DEFAULT";
   auto words = dyn_cast<IntegerType>(c.inType().getElementType());
   if (c.inType() != c.outType(0) || c.inType().getRank() != 1 || !words ||
       !words.isUnsigned() || words.getWidth() != 64 || c.inShape()[0] < 2 ||
       c.inShape()[0] > 3)
-    return c.invalid() << " by PHILOX expects a state of two or three ui64";
+    return c.invalid()
+           << " with PHILOX expects a state of two or three ui64 values";
   auto type = dyn_cast<IntegerType>(c.outElement(1));
   if (!type || type.getWidth() < 8)
     return c.unsupported()

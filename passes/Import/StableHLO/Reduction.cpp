@@ -360,7 +360,7 @@ static std::optional<bool> isArgMax(Region &region) {
   return ArgMaxMatcher(region).match();
 }
 
-/// Computes the greatest value, and the least index at which it occurs: two
+/// Computes the greatest value and the least index at which it occurs, by two
 /// reductions that devices can compute in parts. Indices must be in order along
 /// `dim`.
 static Results convertArgMax(Conversion &c, bool isMax, int64_t dim) {
@@ -407,8 +407,9 @@ static Results convertReduce(Conversion &c) {
   for (size_t i = 0; i < n; ++i)
     if (c.inShape(i) != c.inShape() || c.inType(n + i).getRank() != 0 ||
         c.inType(n + i).getElementType() != c.inType(i).getElementType())
-      return c.invalid() << " expects tensors of one shape, and scalars of "
-                            "their element types as initial values";
+      return c.invalid()
+             << " expects tensors of the same shape, and scalars of "
+                "their element types as initial values";
   Region &region = c.op->getRegion(0);
   std::optional<Combiner> combiner =
       n == 1 ? getCombiner(region) : std::nullopt;

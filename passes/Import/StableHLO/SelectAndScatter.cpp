@@ -12,8 +12,8 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 namespace {
-/// Finds the element that each window selects, by its position in the
-/// dimensions that have windows, and adds the source there.
+/// Finds, for each window, the position of the selected element in the
+/// dimensions that have windows, and adds the source to that element.
 class SelectAndScatter {
 public:
   SelectAndScatter(Conversion &c, const Windows &windows)
@@ -121,7 +121,8 @@ private:
     return looks <= kMostLooks;
   }
 
-  /// Calls `each` with all lists of numbers below `counts`, in order.
+  /// Calls `each` with every index of a tensor of shape `counts`, in row-major
+  /// order.
   static LogicalResult forEach(Sizes counts,
                                llvm::function_ref<LogicalResult(Sizes)> each) {
     SmallVector<int64_t> numbers(counts.size(), 0);
@@ -195,9 +196,9 @@ private:
                        windows, c.inShape(1), body);
   }
 
-  /// The same, but handles all dimensions at once and the elements of each
-  /// window one after the other. Positions are computed from the window's
-  /// index, so they need not be moved.
+  /// Does the same as emitSelected, but handles all dimensions at once and the
+  /// elements of each window one after the other. Positions are computed from
+  /// the window's index, so they need not be moved.
   Results emitSelectedElement(Region &select) {
     SmallVector<int64_t> sizes, strides, low;
     for (int64_t dim : getDims()) {
@@ -205,7 +206,7 @@ private:
       strides.push_back(windows.strides[dim]);
       low.push_back(windows.low[dim]);
     }
-    // The pool itself most likely uses the same fill.
+    // Most likely, the pool whose gradient this is uses the same fill.
     Value fill = emitIdentity(c.emit, Combiner::Max, c.in());
     Value seen = emitSeen(c.in(), fill ? fill : c.in(2), sizes, c.inShape(1),
                           strides, low);
@@ -292,8 +293,8 @@ private:
   }
 
   /// Adds up, for every element, the sources of the windows that selected it.
-  /// Compares with all windows that may contain the element, so that no scatter
-  /// is needed. Elements are in groups, as in getReach().
+  /// Examines all windows that may contain the element, so that no scatter is
+  /// needed. Elements are in groups, as in getReach().
   Value emitInWindows(Value selected) {
     SmallVector<int64_t> counts, low, ones(reaches.size(), 1);
     SmallVector<int64_t> groups(used), grouped, kept, groupDims, firsts;
@@ -384,7 +385,7 @@ private:
 static Results convertSelectAndScatter(Conversion &c) {
   if (c.inType(2).getRank() != 0 ||
       c.inType(1).getRank() != c.inType().getRank())
-    return c.invalid() << " expects a tensor, a source of its rank, and a "
+    return c.invalid() << " expects a tensor, a source of the same rank, and a "
                           "scalar initial value";
   FailureOr<Windows> windows = readWindows(c, c.inShape(), c.inShape(1));
   if (failed(windows))

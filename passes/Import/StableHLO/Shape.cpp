@@ -14,7 +14,7 @@ using namespace tp::stablehlo;
 static Results convertConstant(Conversion &c) {
   auto value = dyn_cast_or_null<ElementsAttr>(c.get("value"));
   if (!value || value.getType() != c.outType())
-    return c.invalid() << " expects a `value` of its type";
+    return c.invalid() << " expects `value` to have the type of the result";
   if (!isa<DenseElementsAttr, DenseResourceElementsAttr>(value))
     return c.unsupported()
            << " expects a value written as dense<..> or dense_resource<..>";
@@ -50,8 +50,9 @@ static Results convertBroadcastInDim(Conversion &c) {
   if (failed(dims))
     return failure();
   if (int64_t(dims->size()) != c.inType().getRank())
-    return c.invalid() << " expects a dimension of the result for each "
-                          "dimension of the operand";
+    return c.invalid()
+           << " expects `broadcast_dimensions` to name one dimension of the "
+              "result for each dimension of the operand";
   // Drops the dimensions that are repeated, and puts the others in the order of
   // the result.
   SmallVector<int64_t> kept, keptSizes;
@@ -171,8 +172,8 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
   int64_t rows = llvm::divideCeilSigned(length, spread);
   int64_t after = rows - before - size;
   if (rows == size && std::abs(before) < size) {
-    // Before spreading, adds as many rows as it removes, so that blocks keep
-    // their size.
+    // Before spreading the rows, adds as many rows as are removed, so that
+    // blocks keep their size.
     SmallVector<int64_t> lows(shape.size(), 0), starts(lows);
     if (before > 0 || after > 0) {
       lows[dim] = std::max<int64_t>(before, 0);
@@ -222,14 +223,16 @@ static Results convertPad(Conversion &c) {
   if (c.inType(1).getRank() != 0 ||
       c.inType(1).getElementType() != c.inType().getElementType() ||
       c.outType().getRank() != c.inType().getRank())
-    return c.invalid() << " expects a scalar padding value of its element type";
+    return c.invalid()
+           << " expects a scalar padding value of the operand's element type";
   // Checks that the sizes of all dimensions are right before building anything.
   for (size_t i = 0; i < rank; ++i) {
     __int128 size = c.inShape()[i];
     __int128 inner = size + std::max<__int128>(size - 1, 0) * (*interior)[i];
     if ((*interior)[i] < 0 || inner + (*low)[i] + (*high)[i] != c.outShape()[i])
-      return c.invalid() << " with this padding does not make dimension " << i
-                         << " of " << c.outType() << " as long as it is";
+      return c.invalid() << " expects padding that gives dimension " << i
+                         << " the size that it has in the result, "
+                         << c.outType();
   }
   Value x = c.in(), value = c.in(1);
   if (isEmpty(x.getType()))

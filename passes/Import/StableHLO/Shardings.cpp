@@ -131,8 +131,8 @@ LogicalResult ForeignShardings::importMeshes(ModuleOp module) {
     auto attribute = dyn_cast_or_null<spmd::MeshAttr>(
         grid ? sdy::toBuiltin(grid) : Attribute());
     if (!name || !attribute)
-      return fail(op)
-             << "expects a mesh of axes with sizes, as <[\"x\"=2, \"y\"=4]>";
+      return fail(op) << "expects a mesh whose axes have names and sizes, as "
+                         "in <[\"x\"=2, \"y\"=4]>";
     if (attribute.getNames().empty()) {
       emptyMeshes.push_back(name);
     } else {
@@ -417,10 +417,10 @@ ForeignShardings::read(Operation *op, DictionaryAttr attributes,
       warnOfOneDevice(op);
     if (tile.kind == TileSharding::Tiled &&
         int64_t(tile.dims.size() - tile.subgroups.size()) != tensor.getRank())
-      return fail(op) << "the sharding \"" << text.getValue()
-                      << "\" has tiles for a number of dimensions that differs "
-                         "from the rank of "
-                      << tensor;
+      return fail(op)
+             << "the sharding \"" << text.getValue()
+             << "\" must have one tile dimension for each dimension of "
+             << tensor;
     auto own = toAttr(op, tile, tensor.getRank(), open);
     if (failed(own))
       return failure();
@@ -433,8 +433,8 @@ FailureOr<ArrayAttr> ForeignShardings::readManualAxes(Operation *op) const {
   auto text = op->getAttrOfType<StringAttr>("mhlo.sharding");
   auto tiles = text ? parseTileShardings(text) : std::nullopt;
   if (!mesh || !tiles || tiles->size() != 1)
-    return fail(op)
-           << "expects the sharding {manual} on the value of one device";
+    return fail(op) << "expects a manual sharding, such as {manual}, on the "
+                       "part that one device holds";
   spmd::MeshOp known = mesh;
   ArrayRef<StringAttr> all = known.getMesh().getNames();
   const TileSharding &tile = tiles->front();

@@ -110,8 +110,9 @@ void Signature::warnOfDonors(ArrayRef<unsigned> donors) {
   if (size_t others = donors.size() - 1)
     warning << " and " << others << " other argument"
             << (others > 1 ? "s" : "");
-  warning << " is not reused, because JAX names no result for it; give "
-             "out_shardings to jax.jit, equal to those of the arguments";
+  warning << " is not reused, because JAX does not say which result reuses it; "
+             "pass out_shardings to jax.jit that equal the shardings of the "
+             "arguments";
 }
 
 LogicalResult Signature::import() {

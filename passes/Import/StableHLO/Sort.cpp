@@ -30,7 +30,7 @@ public:
   explicit ComparatorReader(Region &region) : region(region) {}
 
   /// Returns the keys, the most significant one first; empty if the comparator
-  /// has another form.
+  /// has a different form.
   SmallVector<Key> read() {
     Operation *end = getReturn(region);
     SmallVector<Key> keys;
@@ -142,7 +142,7 @@ static Results convertSort(Conversion &c) {
            << " expects `dimension` to be a dimension of its operands";
   for (size_t i = 0; i < n; ++i)
     if (c.inShape(i) != c.inShape())
-      return c.invalid() << " expects tensors of one shape";
+      return c.invalid() << " expects tensors of the same shape";
   SmallVector<Key> keys = ComparatorReader(c.op->getRegion(0)).read();
   if (keys.empty() ||
       llvm::any_of(keys, [&](Key key) { return key.operand >= n; }))
@@ -205,8 +205,9 @@ static Results convertSort(Conversion &c) {
 static Results convertTopK(Conversion &c) {
   if (auto largest = dyn_cast_or_null<BoolAttr>(c.get("largest"));
       largest && !largest.getValue())
-    return c.unsupported() << " of the smallest elements is not supported: "
-                              "negate the operand and the values";
+    return c.unsupported()
+           << " of the smallest elements is not supported: "
+              "negate the operand, and negate the resulting values";
   return SmallVector<Value>(TopKOp::create(c.builder, c.op->getLoc(),
                                            c.outType(0), c.outType(1), c.in())
                                 .getResults());

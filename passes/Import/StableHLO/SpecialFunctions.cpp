@@ -66,7 +66,8 @@ public:
       sum = sum * *this + coefficient;
     return sum;
   }
-  /// Evaluates a series of Chebyshev polynomials, the highest first.
+  /// Evaluates a series of Chebyshev polynomials with these coefficients, the
+  /// highest first.
   Real chebyshev(ArrayRef<double> coefficients) const {
     Real b0 = number(0), b1 = b0, b2 = b0;
     for (double coefficient : coefficients) {
@@ -347,8 +348,8 @@ static Real besselI1e(Real x) {
 // Bits
 //===----------------------------------------------------------------------===//
 
-/// Returns the next float from x towards y. Floats with the same sign have the
-/// order of their bits.
+/// Returns the next float from x towards y. Among floats with the same sign, a
+/// larger absolute value has larger bits, read as an integer.
 static Results convertNextAfter(Conversion &c) {
   if (failed(checkPair(c)))
     return failure();
@@ -389,8 +390,8 @@ static Results convertMulHigh(Conversion &c) {
   auto element = dyn_cast<IntegerType>(c.outElement());
   if (!element || element.getWidth() > 32)
     return c.unsupported() << " of " << c.outElement()
-                           << " is not supported, because there are no wider "
-                              "integers to multiply in";
+                           << " is not supported, because no wider integer "
+                              "type can hold the product";
   Emitter &emit = c.emit;
   Type wide = IntegerType::get(c.op->getContext(), 2 * element.getWidth(),
                                element.getSignedness());

@@ -57,7 +57,8 @@ static void unpack(Operation *op) {
 }
 
 void tp::stablehlo::unpackTuples(ModuleOp module) {
-  // Collects first: unpacking an operation erases its users, which come later.
+  // Collects the operations first, because unpacking an operation erases its
+  // users, which come later.
   SmallVector<Operation *> tuples;
   module.walk([&](Operation *op) {
     if (llvm::any_of(op->getResultTypes(), llvm::IsaPred<TupleType>))

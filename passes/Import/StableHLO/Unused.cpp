@@ -65,7 +65,8 @@ void UnusedFinder::addFunctions(ArrayRef<FunctionCalls> functions) {
     if (!isa<func::CallOp>(op))
       collectSymbols(op, used);
   });
-  // Callers come first. None of the candidates is recursive.
+  // Visits callers before the functions that they call. None of the candidates
+  // is recursive.
   for (const auto &[function, calls] : llvm::reverse(functions)) {
     func::FuncOp caller = function;
     StringAttr name = caller.getSymNameAttr();

@@ -20,8 +20,8 @@ struct Unused {
   /// these results; and private functions that only such operations call.
   /// Operations nested in these are not included.
   llvm::DenseSet<mlir::Operation *> ops;
-  /// The names of all functions that only compute. Recursive functions are not
-  /// included, since they may not terminate.
+  /// The names of all functions that only compute their results. Recursive
+  /// functions are not included, since they may not terminate.
   llvm::DenseSet<mlir::StringAttr> pure;
 };
 

@@ -42,7 +42,7 @@ FailureOr<Windows> tp::stablehlo::readWindows(Conversion &c, Sizes shape,
     int64_t count = padded < reach ? 0 : (padded - reach) / (*strides)[i] + 1;
     if (i >= output.size() || count != output[i])
       return c.invalid() << " makes " << count << " windows along dimension "
-                         << i << ", but its result has another size";
+                         << i << ", but its result has a different size";
   }
   return windows;
 }
@@ -69,7 +69,7 @@ static Value emitPadded(Conversion &c, Value x, Value value, int64_t dim,
   return x;
 }
 
-/// The same along all dimensions.
+/// Adds or removes elements in the same way along all dimensions.
 static Value emitPadded(Conversion &c, Value x, Value value,
                         const Windows &windows) {
   for (size_t dim = 0; dim < windows.sizes.size(); ++dim)
@@ -324,12 +324,13 @@ static std::optional<ReductionKind> getKind(Combiner combiner) {
 static Results convertReduceWindow(Conversion &c) {
   size_t operands = c.op->getNumOperands(), n = operands / 2;
   if (operands % 2 || n == 0 || c.op->getNumResults() != n)
-    return c.invalid() << " has an initial value and a result for each tensor";
+    return c.invalid()
+           << " expects an initial value and a result for each tensor";
   for (size_t i = 0; i < n; ++i)
     if (c.inShape(i) != c.inShape() || c.inType(n + i).getRank() != 0 ||
         c.inType(n + i).getElementType() != c.inType(i).getElementType())
-      return c.invalid() << " has tensors of one shape, and scalars of their "
-                            "types as initial values";
+      return c.invalid() << " expects tensors of the same shape, and scalars "
+                            "of their element types as initial values";
   FailureOr<Windows> windows = readWindows(c, c.inShape(), c.outShape());
   if (failed(windows))
     return failure();

@@ -6,7 +6,7 @@
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_reduce' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_reduce' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.all_reduce %x {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -61,7 +61,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.reduce_scatter' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.reduce_scatter' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.reduce_scatter %x [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -116,7 +116,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -127,7 +127,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32>
   return
 }
@@ -138,7 +138,7 @@ func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op the part of 'tensor<8xf32>' in}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op one device's part of 'tensor<8xf32>' in}}
   %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"y"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32, #spmd.local<@mesh, [{}], global=[8]>>
   return
 }
@@ -151,7 +151,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same whole type, or both to be local parts of it}}
+    // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, or both to be local parts of it}}
     %1 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32> -> tensor<16xf32>
     spmd.return %a : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -165,7 +165,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 spmd.mesh @net <["x"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0304] 'spmd.all_gather' op expects `in` and `out` to name one mesh, got two}}
+  // expected-error @below {{[TP0304] 'spmd.all_gather' op expects `in` and `out` to name the same mesh}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@net, [{}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -201,7 +201,7 @@ spmd.mesh @other <["x"=2]>
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0304] 'spmd.all_gather' op expects `in` and `out` to name the mesh of the manual region around the op}}
+    // expected-error @below {{[TP0304] 'spmd.all_gather' op expects `in` and `out` to name the mesh of the enclosing manual region}}
     %1 = spmd.all_gather %a [{"x"}] in <@other, [{"x"}]> out <@other, [{}]> : tensor<4xf32> -> tensor<8xf32>
     spmd.return %1 : tensor<8xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -236,7 +236,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_slice' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_slice' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.all_slice %x [{"x"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -291,7 +291,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_to_all' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_to_all' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.all_to_all %x ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf64>
   return
 }
@@ -379,7 +379,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.collective_permute' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.collective_permute' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.collective_permute %x in <@mesh, [{"x"}]> out <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -423,7 +423,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.to_partial' op expects input and result to have the same whole type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.to_partial' op expects input and result to have the same global type, or both to be local parts of it}}
   %0 = spmd.to_partial %x {"x"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -511,7 +511,7 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has another element type than part 0, but all parts of a combined collective must agree}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has a different element type than part 0, but all parts of a combined collective must agree}}
   %0:2 = spmd.combined all_gather %x, %i in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>)
   return
 }
@@ -533,7 +533,7 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has other axes, or the same axes in another order, than part 0, but all parts of a combined collective must agree}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has different axes, or the same axes in a different order, than part 0, but all parts of a combined collective must agree}}
   %0:2 = spmd.combined all_gather %m, %m in [<@mesh, [{"x"}, {"y"}]>, <@mesh, [{"y"}, {"x"}]>] out [<@mesh, [{}, {}]>, <@mesh, [{}, {}]>] : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
   return
 }

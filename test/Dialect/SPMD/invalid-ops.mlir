@@ -179,7 +179,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0304] the sharding uses an axis of which only a part is manual: make the whole axis manual, or none of it}}
+  // expected-error @below {{operand #0: [TP0304] the sharding uses an axis that is only partly manual: make the whole axis manual, or none of it}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x":(1)2} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -265,7 +265,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{names axis "x", which is already manual in a region around it: inside that region nothing can be cut along this axis; leave it out}}
+    // expected-error @below {{names axis "x", which is already manual in an enclosing region: inside that region nothing can be cut along this axis; leave it out}}
     %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {}]>] out [<@mesh, [{"y"}, {}]>] axes {"x", "y"} {
     ^bb0(%b: tensor<1x24xf32>):
       spmd.return %b : tensor<1x24xf32>
@@ -283,7 +283,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{names axis "x", which is already manual in a region around it: inside that region nothing can be cut along this axis; leave it out}}
+    // expected-error @below {{names axis "x", which is already manual in an enclosing region: inside that region nothing can be cut along this axis; leave it out}}
     %2 = spmd.manual (%a) in [<@mesh, [{"y"}, {"x"}]>] out [<@mesh, [{"y"}, {}]>] axes {"y"} {
     ^bb0(%b: tensor<1x24xf32>):
       spmd.return %b : tensor<1x24xf32>
@@ -326,7 +326,7 @@ func.func @f() {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
+  // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
   %0 = spmd.axis_index @mesh {"x"} : tensor<i32>
   return
 }
@@ -339,7 +339,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
+    // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
     %i = spmd.axis_index @mesh {"y"} : tensor<i32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -389,7 +389,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
+  // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
   %0 = spmd.shift %x along @mesh {"x"} by 1 wrap : tensor<8x24xf32>
   return
 }
@@ -402,7 +402,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
+    // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
     %i = spmd.shift %a along @mesh {"y"} by 1 wrap : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -429,7 +429,7 @@ func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
     %c = tp.slice %a starts = [0, 0] strides = [1, 1] : tensor<8x24xf32> -> tensor<6x24xf32>
-    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 0 of 'tensor<6x24xf32>' into 4 blocks of different sizes: expects blocks of one size}}
+    // expected-error @below {{[TP0304] 'spmd.block' op cuts dimension 0 of 'tensor<6x24xf32>' into 4 blocks of different sizes: expects blocks of equal size}}
     %b = spmd.block %c dim 0 along @mesh {"x"} plus 0 : tensor<6x24xf32> -> tensor<2x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -487,7 +487,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.block' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
+  // expected-error @below {{[TP0306] 'spmd.block' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
   %0 = spmd.block %x dim 0 along @mesh {"x"} plus 0 : tensor<8x24xf32> -> tensor<2x24xf32>
   return
 }
@@ -511,7 +511,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
-    // expected-error @below {{[TP0303] 'spmd.assemble' op expects 4 blocks of one type, got 'tensor<8x24xf32>', 'tensor<8x24xf32>'}}
+    // expected-error @below {{[TP0303] 'spmd.assemble' op expects 4 blocks of the same type, got 'tensor<8x24xf32>', 'tensor<8x24xf32>'}}
     %b = spmd.assemble %a, %a dim 0 along @mesh {"x"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -540,7 +540,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.assemble' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere a program is not that of one device}}
+  // expected-error @below {{[TP0306] 'spmd.assemble' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
   %0 = spmd.assemble %x, %x dim 0 along @mesh {"y"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
   return
 }

@@ -6,7 +6,7 @@ step.program @attentionShapes inputs [#step.input<"q", input, tensor<2x4x1x2x16x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %v = step.alloc : memref<2x9x1x16xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] of one type, f32, f16 or bf16}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] of the same element type, f32, f16 or bf16}}
   step.attention %q, %k, %v into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x9x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -28,7 +28,7 @@ step.program @attentionParts inputs [#step.input<"q", input, tensor<2x4x1x2x16xf
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %s = step.alloc : memref<3x2x4x1x2x2xf32>
-  // expected-error @below {{[TP0303] 'step.attention' op expects an output [b,s,k,g,e] of the query's type, or with statistics [p,b,s,k,g,e] of f32}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects an output [b,s,k,g,e] of the query's type, or, if there are statistics, [p,b,s,k,g,e] of f32}}
   step.attention %q, %k, %k into %y statistics(%s : memref<3x2x4x1x2x2xf32>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -105,7 +105,7 @@ step.program @attentionScale inputs [#step.input<"q", input, tensor<2x4x1x2x16xf
 step.program @attentionWindow inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{[TP0304] 'step.attention' op expects a window of at least 1, and `causal` with it}}
+  // expected-error @below {{[TP0304] 'step.attention' op expects a window of at least 1, together with `causal`}}
   step.attention %q, %k, %k into %y {scale = 1.0 : f64, window = 4 : i64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -129,7 +129,7 @@ step.program @attentionLogSumExp inputs [#step.input<"q", input, tensor<2x4x1x2x
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %l = step.alloc : memref<2x4x1x2xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op expects logsumexp to be f32 [b,s,k,g], and no statistics beside it}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects logsumexp to be f32 [b,s,k,g], and not to be combined with statistics}}
   step.attention %q, %k, %k into %y logsumexp(%l : memref<2x4x1x2xf16>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }

@@ -59,7 +59,7 @@ step.program @bundleTwice inputs [#step.input<"x", parameter, tensor<2x4xf32>>, 
 
 step.program @bundleRows inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [] {
 ^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
-  // expected-error @below {{[TP0303] 'step.bundle' op has 8 rows and type 'memref<2x6xf32>': expects a dense buffer of its members' element type and number of elements, and rows that divide the elements of each member}}
+  // expected-error @below {{[TP0303] 'step.bundle' op has 8 rows and type 'memref<2x6xf32>': expects a dense buffer with the element type and the total number of elements of its members, and a number of rows that divides the number of elements of each member}}
   %0 = step.bundle %x, %z rows 8 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
 }
 
@@ -94,7 +94,7 @@ step.program @copy inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
   %1 = step.alloc : memref<5xf32>
-  // expected-error @below {{[TP0303] 'step.copy' op expects source and destination of one shape, of at most}}
+  // expected-error @below {{[TP0303] 'step.copy' op expects source and destination of the same shape, with at most}}
   step.copy %0 to %1 : memref<4xf32> to memref<5xf32>
 }
 
@@ -123,7 +123,7 @@ step.program @matmul_into inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<1x1x1x4x4xbf16>
   %1 = step.alloc : memref<1x1x1x4x4xf16>
-  // expected-error @below {{[TP0303] 'step.matmul' op expects A and B of one type, f32, bf16, f16 or f8E4M3FN, and C of f32 or that type, or of f32, bf16 or f16 if A and B are f8E4M3FN}}
+  // expected-error @below {{[TP0303] 'step.matmul' op expects A and B of the same element type, f32, bf16, f16 or f8E4M3FN, and C of f32 or that type; if A and B are f8E4M3FN, C must be f32, bf16 or f16}}
   step.matmul %0, %0 into %1 : memref<1x1x1x4x4xbf16>, memref<1x1x1x4x4xbf16> into memref<1x1x1x4x4xf16>
 }
 
@@ -134,7 +134,7 @@ step.program @matmul_float8 inputs [] outputs [] {
   %0 = step.alloc : memref<1x1x1x4x4xf8E4M3FN>
   %1 = step.alloc : memref<1x1x1x4x4xf16>
   step.matmul %0, %0 into %1 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf16>
-  // expected-error @below {{[TP0303] 'step.matmul' op expects A and B of one type, f32, bf16, f16 or f8E4M3FN, and C of f32 or that type, or of f32, bf16 or f16 if A and B are f8E4M3FN}}
+  // expected-error @below {{[TP0303] 'step.matmul' op expects A and B of the same element type, f32, bf16, f16 or f8E4M3FN, and C of f32 or that type; if A and B are f8E4M3FN, C must be f32, bf16 or f16}}
   step.matmul %0, %0 into %0 : memref<1x1x1x4x4xf8E4M3FN>, memref<1x1x1x4x4xf8E4M3FN> into memref<1x1x1x4x4xf8E4M3FN>
 }
 
@@ -143,7 +143,7 @@ step.program @matmul_float8 inputs [] outputs [] {
 step.program @nomesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
-  // expected-error @below {{[TP0306] 'step.collective_start' op expects a mesh on the program around it}}
+  // expected-error @below {{[TP0306] 'step.collective_start' op expects the enclosing program to have a mesh}}
   %1 = step.collective_start all_reduce sum <{"x"}> %0 to %0 : memref<4xf32> to memref<4xf32>
   step.collective_done %1
 }
@@ -188,7 +188,7 @@ step.program @point inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
   step.rows [5] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
-    // expected-error @below {{[TP0303] 'step.load' op without indices expects a buffer of the domain's shape [5], got 'memref<4xf32>'}}
+    // expected-error @below {{[TP0303] 'step.load' op without indices, expects a buffer of the domain's shape [5], got 'memref<4xf32>'}}
     %0 = step.load %a : memref<4xf32>
   }
 }
@@ -200,7 +200,7 @@ step.program @written inputs [#step.input<"x", input, tensor<4xf32>>] outputs []
   step.rows [4] reads(%x : memref<4xf32>) {
   ^bb0(%a: memref<4xf32>):
     %0 = step.load %a : memref<4xf32>
-    // expected-error @below {{[TP0305] 'step.store' op expects an operand of the row program that it writes}}
+    // expected-error @below {{[TP0305] 'step.store' op expects a buffer that is an operand of the row program and that the row program writes}}
     step.store %0 to %a : f32, memref<4xf32>
   }
 }
@@ -241,7 +241,7 @@ step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outp
 
 step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0304] 'step.view' op moves with loop 0: expects a loop of that number around it, where 0 is the innermost}}
+  // expected-error @below {{[TP0304] 'step.view' op has an address that advances with loop 0: expects an enclosing loop of that number, where 0 is the innermost}}
   %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -250,7 +250,7 @@ step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outpu
 step.program @uneven inputs [#step.input<"w", parameter, tensor<3x15xf32>>] outputs [] {
 ^bb0(%w: memref<3x15xf32>):
   step.loop 3 {
-    // expected-error @below {{[TP0304] 'step.view' op moves by 60 bytes: expects a multiple of 64}}
+    // expected-error @below {{[TP0304] 'step.view' op has an address that advances by 60 bytes: expects a multiple of 64}}
     %0 = step.view %w by 15 of loop 0 : memref<3x15xf32> as memref<15xf32>
   }
 }
@@ -277,7 +277,7 @@ step.program @further on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf
 
 step.program @nowhere inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0306] 'step.view' op expects a mesh on the program around it}}
+  // expected-error @below {{[TP0306] 'step.view' op expects the enclosing program to have a mesh}}
   %0 = step.view %w by 16 of place <{"x"}> : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -294,7 +294,7 @@ step.program @loop inputs [] outputs [] {
 
 step.program @predicate inputs [#step.input<"p", input, tensor<2xi1>>] outputs [] {
 ^bb0(%p: memref<2xi1>):
-  // expected-error @below {{[TP0303] 'step.if' op expects a predicate of one i1, got 'memref<2xi1>'}}
+  // expected-error @below {{[TP0303] 'step.if' op expects a predicate that is a single i1, got 'memref<2xi1>'}}
   step.if %p {
   } else {
   } : memref<2xi1>
@@ -304,7 +304,7 @@ step.program @predicate inputs [#step.input<"p", input, tensor<2xi1>>] outputs [
 
 step.program @condition inputs [#step.input<"p", input, tensor<i8>>] outputs [] {
 ^bb0(%p: memref<i8>):
-  // expected-error @below {{[TP0303] 'step.while' op expects a predicate of one i1, got 'memref<i8>'}}
+  // expected-error @below {{[TP0303] 'step.while' op expects a predicate that is a single i1, got 'memref<i8>'}}
   step.while %p cond {
   } do {
   } : memref<i8>
@@ -317,7 +317,7 @@ step.program @counter inputs [#step.input<"x", input, tensor<4xi64>>] outputs []
   step.loop 2 {
     step.rows [4] reads(%x : memref<4xi64>) {
     ^bb0(%a: memref<4xi64>):
-      // expected-error @below {{[TP0306] 'step.counter' op expects at least 2 loops around it}}
+      // expected-error @below {{[TP0306] 'step.counter' op expects at least 2 enclosing loops}}
       %0 = step.counter 1
     }
   }
@@ -337,7 +337,7 @@ step.program @scatter inputs [#step.input<"u", input, tensor<1x1x6x4xf32>>, #ste
 step.program @halves inputs [#step.input<"u", input, tensor<1x1x6x4xf16>>, #step.input<"i", input, tensor<1x6xi64>>] outputs [] {
 ^bb0(%u: memref<1x1x6x4xf16>, %i: memref<1x6xi64>):
   %0 = step.alloc : memref<1x1x9x4xf16>
-  // expected-error @below {{[TP0303] 'step.scatter' op expects i64 indices, and updates and destination of one element type}}
+  // expected-error @below {{[TP0303] 'step.scatter' op expects i64 indices, and updates and destination of the same element type}}
   step.scatter add %u at %i into %0 : memref<1x1x6x4xf16>, memref<1x6xi64> into memref<1x1x9x4xf16>
 }
 
@@ -347,7 +347,7 @@ step.program @sort inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [] 
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
-  // expected-error @below {{[TP0303] 'step.sort' op expects a source [rows, columns], and values and indices of one shape with as many rows and at most as many columns}}
+  // expected-error @below {{[TP0303] 'step.sort' op expects a source [rows, columns], and values and indices of the same shape, with as many rows as the source and at most as many columns}}
   step.sort %x into %0, %1 : memref<4x6xf32> into memref<4x7xf32>, memref<4x7xi32>
 }
 
@@ -367,7 +367,7 @@ step.program @parts inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs []
 ^bb0(%x: memref<4x6xf32>):
   %0 = step.alloc : memref<3x4xf32>
   %1 = step.alloc : memref<3x4xi32>
-  // expected-error @below {{[TP0303] 'step.sort_parts' op expects a source [rows, columns], and values and indices of one shape with as many rows}}
+  // expected-error @below {{[TP0303] 'step.sort_parts' op expects a source [rows, columns], and values and indices of the same shape, with as many rows as the source}}
   step.sort_parts %x parts 3 keep 2 into %0, %1 : memref<4x6xf32> into memref<3x4xf32>, memref<3x4xi32>
 }
 
@@ -417,7 +417,7 @@ step.program @merge inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inpu
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x5xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0303] 'step.merge' op expects elements and places of one shape [rows, columns], and values and indices of one shape with as many rows}}
+  // expected-error @below {{[TP0303] 'step.merge' op expects elements and places of the same shape [rows, columns], and values and indices of a common shape with the same number of rows}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x5xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -427,7 +427,7 @@ step.program @places_of_runs inputs [#step.input<"x", input, tensor<4x6xf32>>, #
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi64>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0303] 'step.merge' op expects values of the elements' type, and places and indices of i32}}
+  // expected-error @below {{[TP0303] 'step.merge' op expects values of the elements' type, and i32 places and indices}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi64> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -437,7 +437,7 @@ step.program @no_run inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inp
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
   step.merge %x, %p runs 0 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -447,7 +447,7 @@ step.program @one_way inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.in
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
   step.merge %x, %p runs 6 ways 1 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -457,7 +457,7 @@ step.program @lost inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x5xf32>
   %1 = step.alloc : memref<4x5xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
   step.merge %x, %p runs 2 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x5xf32>, memref<4x5xi32>
 }
 
@@ -467,7 +467,7 @@ step.program @found inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inpu
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer where the runs become one}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x7xf32>, memref<4x7xi32>
 }
 
@@ -475,7 +475,7 @@ step.program @found inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inpu
 
 step.program @combine inputs [#step.input<"x", input, tensor<4xf32>>, #step.input<"n", input, tensor<4xi32>>] outputs [] {
 ^bb0(%x: memref<4xf32>, %n: memref<4xi32>):
-  // expected-error @below {{[TP0303] 'step.combine' op expects at least one source, and dense buffers of one type}}
+  // expected-error @below {{[TP0303] 'step.combine' op expects at least one source, and dense buffers of the same type}}
   step.combine sum %x, %n into %x : memref<4xf32>, memref<4xi32> into memref<4xf32>
 }
 
@@ -508,7 +508,7 @@ step.program @bytes inputs [#step.input<"x", input, tensor<4xf8E5M2>>] outputs [
 
 step.program @rows inputs [#step.input<"a", input, tensor<1x1x1x9x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x9x4xf32>>] {
 ^bb0(%a: memref<1x1x1x9x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x9x4xf32>):
-  // expected-error @below {{[TP0303] 'step.skinny_matmul' op expects one product of at most 8 rows in f32, bf16 or f16, with no post-ops but add, relu and gelu_tanh}}
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op expects one product of at most 8 rows in f32, bf16 or f16, with no post-ops other than add, relu and gelu_tanh}}
   step.skinny_matmul %a, %b into %y : memref<1x1x1x9x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x9x4xf32>
 }
 
@@ -516,7 +516,7 @@ step.program @rows inputs [#step.input<"a", input, tensor<1x1x1x9x4xf32>>, #step
 
 step.program @silu inputs [#step.input<"a", input, tensor<1x1x1x8x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x8x4xf32>>] {
 ^bb0(%a: memref<1x1x1x8x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x8x4xf32>):
-  // expected-error @below {{[TP0303] 'step.skinny_matmul' op expects one product of at most 8 rows in f32, bf16 or f16, with no post-ops but add, relu and gelu_tanh}}
+  // expected-error @below {{[TP0303] 'step.skinny_matmul' op expects one product of at most 8 rows in f32, bf16 or f16, with no post-ops other than add, relu and gelu_tanh}}
   step.skinny_matmul %a, %b into %y then [#step<post silu>] : memref<1x1x1x8x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x8x4xf32>
 }
 
@@ -545,7 +545,7 @@ step.program @other inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #ste
 
 step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op expects in both branches only kernels, matrix products, copies and fills, at least one, and possibly a choice at the end}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects each branch to contain only kernels, matrix products, copies and fills, at least one of them, and possibly a choice at the end}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {
@@ -556,7 +556,7 @@ step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #s
 
 step.program @loop inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op expects in both branches only kernels, matrix products, copies and fills, at least one, and possibly a choice at the end}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects each branch to contain only kernels, matrix products, copies and fills, at least one of them, and possibly a choice at the end}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {

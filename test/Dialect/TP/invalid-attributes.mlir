@@ -197,7 +197,7 @@ func.func @gradient_by_number(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // A stack has a dimension for its micro-batches.
-// expected-error @below {{[TP0304] argument #0: `tp.micro_batches` must be a unit attribute on a tensor of at least one dimension}}
+// expected-error @below {{[TP0304] argument #0: `tp.micro_batches` must be a unit attribute on a tensor of rank 1 or more}}
 func.func @micro_batches(%x: tensor<f32> {tp.micro_batches}) {
   return
 }

@@ -18,7 +18,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 2: no counter
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0305] 'tp.for' op expects a body with the arguments ('tensor<i32>') and the types of the initial values}}
+  // expected-error @below {{[TP0305] 'tp.for' op expects the body to have an argument of type 'tensor<i32>', followed by arguments of the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%h: tensor<4xf32>):
     tp.yield %h : tensor<4xf32>
@@ -30,7 +30,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 2: a counter of i64
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0305] 'tp.for' op expects a body with the arguments ('tensor<i32>') and the types of the initial values}}
+  // expected-error @below {{[TP0305] 'tp.for' op expects the body to have an argument of type 'tensor<i32>', followed by arguments of the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%i: tensor<i64>, %h: tensor<4xf32>):
     tp.yield %h : tensor<4xf32>
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 2: another type
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0305] 'tp.for' op expects a body with the arguments ('tensor<i32>') and the types of the initial values}}
+  // expected-error @below {{[TP0305] 'tp.for' op expects the body to have an argument of type 'tensor<i32>', followed by arguments of the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<5xf32>):
     tp.yield %x : tensor<4xf32>
@@ -54,7 +54,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.for 3: another result
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.for' op expects results of the types of the initial values}}
+  // expected-error @below {{[TP0303] 'tp.for' op expects the results to have the types of the initial values}}
   %r = tp.for 2 (%x) {
   ^bb0(%i: tensor<i32>, %h: tensor<4xf32>):
     tp.yield %h : tensor<4xf32>
@@ -162,7 +162,7 @@ func.func @f(%x: tensor<4xf32>, %t: tensor<i1>) {
 
 // tp.while 3: another result
 func.func @f(%x: tensor<4xf32>, %t: tensor<i1>) {
-  // expected-error @below {{[TP0303] 'tp.while' op expects results of the types of the initial values}}
+  // expected-error @below {{[TP0303] 'tp.while' op expects the results to have the types of the initial values}}
   %r = tp.while (%x) cond {
   ^bb0(%h: tensor<4xf32>):
     tp.yield %t : tensor<i1>

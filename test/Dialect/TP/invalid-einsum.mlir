@@ -133,7 +133,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xbf16>) {
 
 // tp.einsum 4: a narrower result
 func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op result element type 'bf16' must be 'f32' or a wider type of its kind}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op result element type 'bf16' must be 'f32' or a wider type of the same kind}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xbf16>
   return
 }
@@ -142,7 +142,7 @@ func.func @f(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>) {
 
 // tp.einsum 4: a result of another kind
 func.func @f(%x: tensor<4x8xi8>, %w: tensor<8x16xi8>) {
-  // expected-error @below {{[TP0301] 'tp.einsum' op result element type 'f32' must be 'i8' or a wider type of its kind}}
+  // expected-error @below {{[TP0301] 'tp.einsum' op result element type 'f32' must be 'i8' or a wider type of the same kind}}
   %0 = tp.einsum "ik,kj->ij" %x, %w : (tensor<4x8xi8>, tensor<8x16xi8>) -> tensor<4x16xf32>
   return
 }
@@ -169,7 +169,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 1: another input
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.gather_einsum' op has an input of type 'tensor<4x6xf32>': expects the last result to have it, got 'tensor<4x8xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.gather_einsum' op has an input of type 'tensor<4x6xf32>': expects the last result to have the same type, got 'tensor<4x8xf32>'}}
   %0:2 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>)
   return
 }
@@ -178,7 +178,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 1: another side
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0304] 'tp.gather_einsum' op has sides [2]: expects 0, left, or 1, right}}
+  // expected-error @below {{[TP0304] 'tp.gather_einsum' op has sides [2]: expects 0 (left) or 1 (right)}}
   %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [2] dim 0 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -205,7 +205,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.gather_einsum 3: summed
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik,kj->ij" gathers 'k': expects it in the result and not in the other operand}}
+  // expected-error @below {{[TP0301] 'tp.gather_einsum' op equation "ik,kj->ij" gathers 'k': expects this letter in the result and not in the other operand}}
   %0 = tp.gather_einsum %x, %w by ["ik,kj->ij"] sides [0] dim 1 pieces 1 : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
   return
 }
@@ -250,7 +250,7 @@ func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) {
 
 // tp.einsum_scatter 2: of both operands
 func.func @f(%x: tensor<4x6xf32>, %w: tensor<4x6x8xf32>) {
-  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op scatters 'i', which is in both operands: expects it in one}}
+  // expected-error @below {{[TP0301] 'tp.einsum_scatter' op scatters 'i', which is in both operands: expects this letter in only one operand}}
   %0 = tp.einsum_scatter "ik,ikj->ij" %x, %w dim 0 pieces 1 : (tensor<4x6xf32>, tensor<4x6x8xf32>) -> tensor<4x8xf32>
   return
 }

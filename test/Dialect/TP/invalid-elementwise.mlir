@@ -6,7 +6,7 @@
 
 // tp.neg 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.neg' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.neg' op expects operands and results to have the same shape}}
   %0 = "tp.neg"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -15,7 +15,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.abs 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.abs' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.abs' op expects operands and results to have the same shape}}
   %0 = "tp.abs"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -24,7 +24,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sign 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.sign' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.sign' op expects operands and results to have the same shape}}
   %0 = "tp.sign"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -33,7 +33,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.exp 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.exp' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.exp' op expects operands and results to have the same shape}}
   %0 = "tp.exp"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -42,7 +42,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.expm1 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.expm1' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.expm1' op expects operands and results to have the same shape}}
   %0 = "tp.expm1"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -51,7 +51,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.log 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.log' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.log' op expects operands and results to have the same shape}}
   %0 = "tp.log"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -60,7 +60,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.log1p 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.log1p' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.log1p' op expects operands and results to have the same shape}}
   %0 = "tp.log1p"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -69,7 +69,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sqrt 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.sqrt' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.sqrt' op expects operands and results to have the same shape}}
   %0 = "tp.sqrt"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -78,7 +78,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.rsqrt 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.rsqrt' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.rsqrt' op expects operands and results to have the same shape}}
   %0 = "tp.rsqrt"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -87,7 +87,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.cbrt 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.cbrt' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.cbrt' op expects operands and results to have the same shape}}
   %0 = "tp.cbrt"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -96,7 +96,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.sin 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.sin' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.sin' op expects operands and results to have the same shape}}
   %0 = "tp.sin"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.cos 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.cos' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.cos' op expects operands and results to have the same shape}}
   %0 = "tp.cos"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -114,7 +114,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.tan 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.tan' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.tan' op expects operands and results to have the same shape}}
   %0 = "tp.tan"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -123,7 +123,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.tanh 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.tanh' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.tanh' op expects operands and results to have the same shape}}
   %0 = "tp.tanh"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.erf 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.erf' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.erf' op expects operands and results to have the same shape}}
   %0 = "tp.erf"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.logistic 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.logistic' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.logistic' op expects operands and results to have the same shape}}
   %0 = "tp.logistic"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.floor 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.floor' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.floor' op expects operands and results to have the same shape}}
   %0 = "tp.floor"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.ceil 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.ceil' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.ceil' op expects operands and results to have the same shape}}
   %0 = "tp.ceil"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -168,7 +168,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.round_even 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.round_even' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.round_even' op expects operands and results to have the same shape}}
   %0 = "tp.round_even"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -177,7 +177,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.stop_gradient 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.stop_gradient' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.stop_gradient' op expects operands and results to have the same shape}}
   %0 = "tp.stop_gradient"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.not 1: another shape
 func.func @f(%x: tensor<4xi32>) {
-  // expected-error @below {{[TP0303] 'tp.not' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.not' op expects operands and results to have the same shape}}
   %0 = "tp.not"(%x) : (tensor<4xi32>) -> tensor<5xi32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%x: tensor<4xi32>) {
 
 // tp.popcount 1: another shape
 func.func @f(%x: tensor<4xi32>) {
-  // expected-error @below {{[TP0303] 'tp.popcount' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.popcount' op expects operands and results to have the same shape}}
   %0 = "tp.popcount"(%x) : (tensor<4xi32>) -> tensor<5xi32>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%x: tensor<4xi32>) {
 
 // tp.count_leading_zeros 1: another shape
 func.func @f(%x: tensor<4xi32>) {
-  // expected-error @below {{[TP0303] 'tp.count_leading_zeros' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.count_leading_zeros' op expects operands and results to have the same shape}}
   %0 = "tp.count_leading_zeros"(%x) : (tensor<4xi32>) -> tensor<5xi32>
   return
 }
@@ -231,7 +231,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.add 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.add' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.add' op expects operands and results to have the same shape}}
   %0 = "tp.add"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -240,7 +240,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.sub 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.sub' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.sub' op expects operands and results to have the same shape}}
   %0 = "tp.sub"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.mul 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.mul' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.mul' op expects operands and results to have the same shape}}
   %0 = "tp.mul"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -258,7 +258,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.div 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.div' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.div' op expects operands and results to have the same shape}}
   %0 = "tp.div"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.max 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.max' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.max' op expects operands and results to have the same shape}}
   %0 = "tp.max"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.min 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.min' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.min' op expects operands and results to have the same shape}}
   %0 = "tp.min"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -285,7 +285,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.pow 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.pow' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.pow' op expects operands and results to have the same shape}}
   %0 = "tp.pow"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -294,7 +294,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.rem 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.rem' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.rem' op expects operands and results to have the same shape}}
   %0 = "tp.rem"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -303,7 +303,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.atan2 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.atan2' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.atan2' op expects operands and results to have the same shape}}
   %0 = "tp.atan2"(%x, %s) : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return
 }
@@ -312,7 +312,7 @@ func.func @f(%x: tensor<4xf32>, %s: tensor<f32>) {
 
 // tp.and 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.and' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.and' op expects operands and results to have the same shape}}
   %0 = "tp.and"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   return
 }
@@ -321,7 +321,7 @@ func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
 
 // tp.or 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.or' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.or' op expects operands and results to have the same shape}}
   %0 = "tp.or"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   return
 }
@@ -330,7 +330,7 @@ func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
 
 // tp.xor 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.xor' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.xor' op expects operands and results to have the same shape}}
   %0 = "tp.xor"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   return
 }
@@ -339,7 +339,7 @@ func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
 
 // tp.shift_left 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.shift_left' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.shift_left' op expects operands and results to have the same shape}}
   %0 = "tp.shift_left"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   return
 }
@@ -348,7 +348,7 @@ func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
 
 // tp.shift_right_arithmetic 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.shift_right_arithmetic' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.shift_right_arithmetic' op expects operands and results to have the same shape}}
   %0 = "tp.shift_right_arithmetic"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   return
 }
@@ -357,7 +357,7 @@ func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
 
 // tp.shift_right_logical 1: two shapes, nothing is broadcast
 func.func @f(%x: tensor<4xi32>, %s: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.shift_right_logical' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.shift_right_logical' op expects operands and results to have the same shape}}
   %0 = "tp.shift_right_logical"(%x, %s) : (tensor<4xi32>, tensor<i32>) -> tensor<4xi32>
   return
 }
@@ -384,7 +384,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.compare 1: two shapes
 func.func @f(%x: tensor<4xf32>, %y: tensor<5xf32>) {
-  // expected-error @below {{[TP0303] 'tp.compare' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.compare' op expects operands and results to have the same shape}}
   %0 = tp.compare lt %x, %y : (tensor<4xf32>, tensor<5xf32>) -> tensor<4xi1>
   return
 }
@@ -411,7 +411,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.select 1: two shapes
 func.func @f(%m: tensor<i1>, %x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.select' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.select' op expects operands and results to have the same shape}}
   %0 = tp.select %m, %x, %x : (tensor<i1>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return
 }
@@ -429,7 +429,7 @@ func.func @f(%m: tensor<4xi8>, %x: tensor<4xf32>) {
 
 // tp.select 1: two element types
 func.func @f(%m: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf64>) {
-  // expected-error @below {{[TP0303] 'tp.select' op expects on_true, on_false and the result to have one element type}}
+  // expected-error @below {{[TP0303] 'tp.select' op expects on_true, on_false and the result to have the same element type}}
   %0 = tp.select %m, %x, %y : (tensor<4xi1>, tensor<4xf32>, tensor<4xf64>) -> tensor<4xf32>
   return
 }
@@ -438,7 +438,7 @@ func.func @f(%m: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf64>) {
 
 // tp.convert 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.convert' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.convert' op expects operands and results to have the same shape}}
   %0 = tp.convert %x : tensor<4xf32> -> tensor<5xf64>
   return
 }
@@ -447,7 +447,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.bitcast 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.bitcast' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.bitcast' op expects operands and results to have the same shape}}
   %0 = tp.bitcast %x : tensor<4xf32> -> tensor<5xi32>
   return
 }
@@ -465,7 +465,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.gelu 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.gelu' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.gelu' op expects operands and results to have the same shape}}
   %0 = "tp.gelu"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -474,7 +474,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.silu 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.silu' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.silu' op expects operands and results to have the same shape}}
   %0 = "tp.silu"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
@@ -483,7 +483,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.relu 1: another shape
 func.func @f(%x: tensor<4xf32>) {
-  // expected-error @below {{[TP0303] 'tp.relu' op expects operands and results of one shape}}
+  // expected-error @below {{[TP0303] 'tp.relu' op expects operands and results to have the same shape}}
   %0 = "tp.relu"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }

@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4xf32>) {
 
 // tp.top_k 1: a scalar
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.top_k' op expects an input of at least one dimension}}
+  // expected-error @below {{[TP0303] 'tp.top_k' op expects an input of rank 1 or more}}
   %v, %i = tp.top_k %x : tensor<f32> -> tensor<f32>, tensor<i32>
   return
 }

@@ -85,7 +85,7 @@
 
 // -----
 
-// expected-error @below {{[TP0304] #tp.prices expects gap of at least 0}}
+// expected-error @below {{[TP0304] #tp.prices expects a gap of at least 0}}
 "test.record"() {record = #tp.prices<unit = bytes, items = [<kind = plan>], gap = -1.0>} : () -> ()
 
 // -----

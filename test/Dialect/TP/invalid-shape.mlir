@@ -240,7 +240,7 @@ func.func @f() {
 
 // tp.concat 1: two ranks
 func.func @f(%x: tensor<4x16xf32>, %b: tensor<16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op expects inputs and result of one rank}}
+  // expected-error @below {{[TP0303] 'tp.concat' op expects inputs and result to have the same rank}}
   %0 = tp.concat %x, %b dim = 0 : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<5x16xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x15xf32>) {
 
 // tp.concat 3: too long
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op the inputs have 8 elements along dim together, but the result has 9}}
+  // expected-error @below {{[TP0303] 'tp.concat' op together, the inputs have 8 elements along dim, but the result has 9}}
   %0 = tp.concat %x, %x dim = 0 : (tensor<4x16xf32>, tensor<4x16xf32>) -> tensor<9x16xf32>
   return
 }
@@ -366,7 +366,7 @@ func.func @f(%x: tensor<f32>) {
 
 // tp.splice 4: too long, even where lengths overflow
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op the sizes of the pieces do not add up to that of the result along dim, 3}}
+  // expected-error @below {{[TP0304] 'tp.splice' op the sizes of the pieces do not add up to the size of the result along dim, 3}}
   %0 = tp.splice %x, %x dim = 0 starts = [0, 0] sizes = [9223372036854775807, 5] : (tensor<f32>, tensor<f32>) -> tensor<3x16xf32>
   return
 }
@@ -420,7 +420,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 4: a fill of another type
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.dilate' op expects one element type, got 'tensor<i32>' and 'tensor<4x18xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dilate' op expects operands and result to have the same element type, got 'tensor<i32>' and 'tensor<4x18xf32>'}}
   %0 = tp.dilate %x, %i dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<i32>) -> tensor<4x18xf32>
   return
 }
@@ -438,7 +438,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.window 1: no dimension
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects dims to be ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [] low = [] strides = [] dilations = [] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
   return
 }
@@ -447,7 +447,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 1: dimensions in no order
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects dims to be ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [1, 0] low = [0, 0] strides = [1, 1] dilations = [1, 1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x3x16x3xf32>
   return
 }
@@ -456,7 +456,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 1: a stride of nothing
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects dims to be ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [0] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16x3xf32>
   return
 }
@@ -465,7 +465,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 1: one dilation for two dimensions
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op expects ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op expects dims to be ascending dimensions of 'tensor<4x16xf32>', and for each of them a low, a stride of at least 1 and a dilation of at least 1}}
   %0 = tp.window %x, %s dims = [0, 1] low = [0, 0] strides = [1, 1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x3x16x3xf32>
   return
 }
@@ -474,7 +474,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 2: no elements of windows
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', got 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects each dimension in dims to become two result dimensions, one over the windows and one over the elements of a window, both of size at least 1; the other dimensions must equal those of 'tensor<4x16xf32>', got 'tensor<4x16xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16xf32>
   return
 }
@@ -483,7 +483,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 2: windows of nothing
 func.func @f(%x: tensor<4x0xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x0xf32>', got 'tensor<4x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects each dimension in dims to become two result dimensions, one over the windows and one over the elements of a window, both of size at least 1; the other dimensions must equal those of 'tensor<4x0xf32>', got 'tensor<4x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4x16x3xf32>
   return
 }
@@ -492,7 +492,7 @@ func.func @f(%x: tensor<4x0xf32>, %s: tensor<f32>) {
 
 // tp.window 2: other dimensions differ
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.window' op expects a result with, for each of dims, one dimension of windows and one of their elements, of size 1 or more, and with the other dimensions of 'tensor<4x16xf32>', got 'tensor<5x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects each dimension in dims to become two result dimensions, one over the windows and one over the elements of a window, both of size at least 1; the other dimensions must equal those of 'tensor<4x16xf32>', got 'tensor<5x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<5x16x3xf32>
   return
 }
@@ -501,7 +501,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 3: too far away
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op cannot read more than 2^31 - 1 elements away along dimension 1}}
+  // expected-error @below {{[TP0304] 'tp.window' op cannot read elements whose indices are outside -(2^31 - 1) to 2^31 - 1 along dimension 1}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [9223372036854775807] dilations = [1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x16x3xf32>
   return
 }
@@ -510,7 +510,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<f32>) {
 
 // tp.window 3: before the beginning, without fill
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op reads elements -1 to 16 of dimension 1 of 'tensor<4x16xf32>', some outside of it, but has no fill; add one}}
+  // expected-error @below {{[TP0304] 'tp.window' op reads elements -1 to 16 of dimension 1 of 'tensor<4x16xf32>', some of which do not exist; add a fill for those}}
   %0 = tp.window %x dims = [1] low = [1] strides = [1] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x16x3xf32>
   return
 }
@@ -519,7 +519,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.window 3: past the end, without fill
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.window' op reads elements 0 to 17 of dimension 1 of 'tensor<4x16xf32>', some outside of it, but has no fill; add one}}
+  // expected-error @below {{[TP0304] 'tp.window' op reads elements 0 to 17 of dimension 1 of 'tensor<4x16xf32>', some of which do not exist; add a fill for those}}
   %0 = tp.window %x dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>) -> tensor<4x16x3xf32>
   return
 }
@@ -537,7 +537,7 @@ func.func @f(%x: tensor<4x16xf32>, %s: tensor<4xf32>) {
 
 // tp.window 4: two element types
 func.func @f(%x: tensor<4x16xf32>, %s: tensor<bf16>) {
-  // expected-error @below {{[TP0303] 'tp.window' op expects one element type, got 'tensor<bf16>' and 'tensor<4x16x3xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.window' op expects operands and result to have the same element type, got 'tensor<bf16>' and 'tensor<4x16x3xf32>'}}
   %0 = tp.window %x, %s dims = [1] low = [0] strides = [1] dilations = [1] : (tensor<4x16xf32>, tensor<bf16>) -> tensor<4x16x3xf32>
   return
 }
@@ -555,7 +555,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 1: a negative entry
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.pad' op expects low of at least 0}}
+  // expected-error @below {{[TP0304] 'tp.pad' op expects each entry of low to be at least 0}}
   %0 = tp.pad %x, %z low = [0, -1] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }

@@ -50,7 +50,7 @@ func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], sta
 // -----
 
 // #tp.source: of another rank.
-// expected-error @below {{[TP0304] argument #0: `tp.source` expects `view`, `permutation` and the weight to have one rank}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` expects `view`, `permutation` and the weight to have the same rank}}
 func.func @f(%w: tensor<6xf32> {tp.source = #tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
   return
 }
@@ -74,7 +74,7 @@ func.func @f(%w: tensor<2x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 // -----
 
 // #tp.join: a dimension of the weight.
-// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects the number of a dimension of the weight, which has rank 2, got 2}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects a dimension of the weight, which has rank 2, got 2}}
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 2, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -82,7 +82,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 2, [#tp.source<"a",
 // -----
 
 // #tp.join: no negative one.
-// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects the number of a dimension of the weight, which has rank 2, got -1}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` a join expects a dimension of the weight, which has rank 2, got -1}}
 func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = -1, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -165,7 +165,7 @@ func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], s
 // -----
 
 // The parts of a result follow each other.
-// expected-error @below {{[TP0304] result #1: `tp.source` expects the part of "a" from element 2 of dimension 0 on}}
+// expected-error @below {{[TP0304] result #1: `tp.source` expects here the part of "a" that begins at element 2 of dimension 0}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
                    tensor<1x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[3, 0], size=[1, 3], view=[1, 3], permutation=[0, 1]>}) {
   %0 = tp.constant dense<0.0> : tensor<2x3xf32>
@@ -185,7 +185,7 @@ func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], s
 // -----
 
 // No other result has the name.
-// expected-error @below {{[TP0304] result #0: `tp.source` is a part of "a", but other results already have this name: make the parts of one tensor results that follow each other, and give no other result its name}}
+// expected-error @below {{[TP0304] result #0: `tp.source` is a part of "a", but another result already has this name: return all parts of a tensor as consecutive results, and give its name to no other result}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
                    tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[2, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
                    tensor<2x3xf32> {tp.name = "a"}) {

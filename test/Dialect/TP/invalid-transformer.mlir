@@ -33,7 +33,7 @@ func.func @f(%t: tensor<512x32xf32>, %i: tensor<4xi32>) {
 
 // tp.layer_norm 1: a scalar
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects an input of at least one dimension}}
+  // expected-error @below {{[TP0303] 'tp.layer_norm' op expects an input of rank 1 or more}}
   %0 = tp.layer_norm %x, %x, %x epsilon = 0.0 : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<f32>
   return
 }
@@ -186,7 +186,7 @@ func.func @f(%q: tensor<2x16x8x64xf32>, %c: tensor<16x32xf32>, %s: tensor<16x32x
 
 // tp.attention 1: a query of four dimensions
 func.func @f(%k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of the same element type}}
   %0 = tp.attention %k, %k, %k {scale = 1.0 : f64} : (tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x64x3x64xf32>
   return
 }
@@ -195,7 +195,7 @@ func.func @f(%k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 1: other heads
 func.func @f(%q: tensor<2x16x4x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of the same element type}}
   %0 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x16x4x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x4x3x64xf32>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%q: tensor<2x16x4x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 1: another element type
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and result [b,s,k,g,e], all of the same element type}}
   %0 = tp.attention %q, %k, %k {scale = 1.0 : f64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xbf16>
   return
 }
@@ -240,7 +240,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>, %m: tensor<
 
 // tp.attention 3: an empty window
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention' op expects a window of at least 1, and `causal` with it}}
+  // expected-error @below {{[TP0304] 'tp.attention' op expects a window of at least 1, together with `causal`}}
   %0 = tp.attention %q, %k, %k {causal, scale = 1.0 : f64, window = 0 : i64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
 
 // tp.attention 3: a window without causal
 func.func @f(%q: tensor<2x16x3x3x64xf32>, %k: tensor<2x64x3x64xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention' op expects a window of at least 1, and `causal` with it}}
+  // expected-error @below {{[TP0304] 'tp.attention' op expects a window of at least 1, together with `causal`}}
   %0 = tp.attention %q, %k, %k {scale = 1.0 : f64, window = 8 : i64} : (tensor<2x16x3x3x64xf32>, tensor<2x64x3x64xf32>, tensor<2x64x3x64xf32>) -> tensor<2x16x3x3x64xf32>
   return
 }
@@ -276,7 +276,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 1: a gradient of other features
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x5xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of the same element type}}
   %0 = tp.attention_query_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x5xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -285,7 +285,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 1: a gradient of another element type
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x4xbf16>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of the same element type}}
   %0 = tp.attention_query_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -294,7 +294,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 2: a window without causal
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention_query_gradient' op expects a window of at least 1, and `causal` with it}}
+  // expected-error @below {{[TP0304] 'tp.attention_query_gradient' op expects a window of at least 1, together with `causal`}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64, window = 3 : i64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x8x3x2x4xf32>
   return
 }
@@ -330,7 +330,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 1: a gradient of other features
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x5xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of the same element type}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x5xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -339,7 +339,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 1: a gradient of another element type
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>, %g: tensor<2x8x3x2x4xbf16>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of one element type}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e] and the gradient of the result [b,s,k,g,e], all of the same element type}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %g, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xbf16>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }
@@ -348,7 +348,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 2: a window without causal
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0304] 'tp.attention_key_value_gradient' op expects a window of at least 1, and `causal` with it}}
+  // expected-error @below {{[TP0304] 'tp.attention_key_value_gradient' op expects a window of at least 1, together with `causal`}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64, window = 3 : i64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>)
   return
 }

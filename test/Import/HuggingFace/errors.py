@@ -24,8 +24,8 @@ CONFIGS = [
     ("smollm2-135m", {"architectures": []}, "",
      "[TP0507] `architectures` names 0 model classes, not one"),
     ("smollm2-135m", {"architectures": ["T5Model"]}, "",
-     "; export the PyTorch module of any other as StableHLO: "
-     "tp_export.export_torch of tools/export"),
+     "; export a PyTorch module of any other architecture as StableHLO, with "
+     "tp_export.export_torch from tools/export"),
     ("smollm2-135m", {"architectures": "LlamaForCausalLM"}, "",
      '[TP0505] `architectures` is "LlamaForCausalLM", not a list of strings'),
     ("smollm2-135m", {"model_type": "gpt2"}, "",
@@ -73,7 +73,7 @@ CONFIGS = [
     ("qwen2-0.5b", {"use_sliding_window": True, "max_window_layers": ABSENT}, "",
      "[TP0504] `max_window_layers` is missing"),
     ("mistral-7b", {"layer_types": ["full_attention"]}, "",
-     "[TP0506] `layer_types` has 1 entries, and num_hidden_layers is 32"),
+     "[TP0506] `layer_types` has 1 entries, but num_hidden_layers is 32"),
     ("mistral-7b", {"layer_types": ["linear_attention"] * 32}, "",
      "[TP0508] `layer_types` has the unknown type `linear_attention`"),
     ("gpt2", {"n_head": 5}, "",
@@ -118,14 +118,14 @@ CONFIGS = [
 # Text of config.json, what the message says.
 TEXTS = [
     ("", "config.json:1:1: error: [TP0503] not JSON"),
-    ("[]", "config.json:1:1: error: [TP0503] expects a configuration of one object"),
+    ("[]", "config.json:1:1: error: [TP0503] expects a single JSON object"),
     ('{"a": 1,\n "a": 2}', 'config.json:2:2: error: [TP0503] the key "a" is given twice'),
     ('{"a": ' + "[" * 100000, "[TP0503] nested deeper than 64"),
     ('{"a": 1', "[TP0503] not JSON: "),
     # No terminal is shown a line of what is no text.
     (b'{"a": "\xff\xff"}', "config.json: error: [TP0503] not JSON: byte 7 is not UTF-8\n"),
     (b"\x7fELF\n\0", "config.json: error: [TP0503] not JSON: the file has "
-     "control characters, so it is not a text\n"),
+     "control characters, so it is not text\n"),
 ]
 
 TINY = {"architectures": ["GPT2LMHeadModel"], "n_embd": 4, "n_head": 2,
@@ -204,11 +204,11 @@ CHECKPOINTS = [
     ({"model.safetensors": safetensors(header=b"{}   ", length=2)},
      "[TP0509] bytes 0 to 1299 of its data belong to no tensor"),
     ({"model.safetensors": safetensors(header=b'{"__metadata__": {"a": 1}}', data=0)},
-     "[TP0509] its __metadata__ is not an object of strings"),
+     "[TP0509] its __metadata__ is not an object whose values are strings"),
     ({"model.safetensors": safetensors(lambda t: t.update(other=t.pop("wpe.weight")))},
      "model.safetensors: error: [TP0510] has no tensor wpe.weight"),
     ({"model.safetensors": safetensors(put("wte.weight", shape=[4, 10]))},
-     "[TP0511] tensor wte.weight is [4, 10], not [10, 4] as config.json has it"),
+     "[TP0511] tensor wte.weight is [4, 10], not [10, 4] as config.json requires"),
     ({"model.safetensors": safetensors(put("wte.weight", dtype="I32"))},
      "[TP0512] tensor wte.weight is of type I32, not F64, F32, F16 or BF16"),
     ({"model.safetensors.index.json": b"{}"},

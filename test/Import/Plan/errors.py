@@ -37,30 +37,30 @@ CASES = [
     (MESH + MESH.replace("@mesh", "@other") + FUNCTION, "{}", "",
      "[TP0520] the module has 2 meshes"),
     (MESH + FUNCTION, "{}", "axis=tensor",
-     '[TP0520] mesh @mesh has no axis "tensor", along which the words of a plan cut; give an '
-     'axis this name, or list for each dimension its axes, out of "data" "model"'),
+     '[TP0520] mesh @mesh has no axis "tensor", along which the words of a plan cut tensors; give '
+     'an axis this name, or list axes for each dimension, chosen from "data" "model"'),
     (MESH.replace("model", "tensor") + FUNCTION, '{"x": "colwise"}', "",
-     '[TP0520] mesh @mesh has no axis "model", along which the words of a plan cut'),
+     '[TP0520] mesh @mesh has no axis "model", along which the words of a plan cut tensors'),
     (MESH.replace("model", "tensor") + FUNCTION, '{"x": [["data"], ["tensor"]]}', "", None),
     (MESH + FUNCTION, None, "",
-     "[TP0521] cannot be read: No such file or directory; a plan is words, "
-     "megatron, sp, ddp and fsdp, joined with +, or a JSON file"),
+     "[TP0521] cannot be read: No such file or directory; a plan is either one or more of the "
+     "words megatron, sp, ddp and fsdp, joined with +, or a JSON file"),
     (MESH + FUNCTION, "{", "", "[TP0521] not JSON: "),
-    (MESH + FUNCTION, "[]", "", "[TP0521] expects a plan of one object"),
+    (MESH + FUNCTION, "[]", "", "[TP0521] expects a plan to be a single JSON object"),
     (MESH + FUNCTION, '{"x": "replicate",\n "x": "replicate"}', "",
      'plan.json:2:2: error: [TP0521] the key "x" is given twice'),
     (MESH + FUNCTION, '{"x":\n "colwize"}', "",
-     'plan.json:1:2: error: [TP0522] "colwize" is not a known word of a plan: write'),
-    (MESH + FUNCTION, '{"x": 3}', "", "[TP0522] 3 is not a known word of a plan"),
-    (MESH + FUNCTION, '{"x": null}', "", "[TP0522] null is not a known word of a plan"),
+     'plan.json:1:2: error: [TP0522] "colwize" is not a valid plan entry: write'),
+    (MESH + FUNCTION, '{"x": 3}', "", "[TP0522] 3 is not a valid plan entry"),
+    (MESH + FUNCTION, '{"x": null}', "", "[TP0522] null is not a valid plan entry"),
     (MESH + FUNCTION, '{"norm": "sequence_parallel"}', "",
      'plan.json:1:2: error: [TP0522] "sequence_parallel" asks for activations sharded '
      'along the sequence, which the sharding of an argument cannot express: '
      'write "replicate" here'),
     (MESH + FUNCTION, '{"tp_plan": "colwise"}', "", '[TP0523] "tp_plan" matches neither an argument'),
     (MESH + FUNCTION, '{"tp_plan": {"layers.*.up_proj":\n "colwize"}}', "",
-     'plan.json:1:14: error: [TP0522] "colwize" is not a known word of a plan: write'),
-    (MESH + FUNCTION, '{"up_plan": {}}', "", "[TP0522] {} is not a known word of a plan"),
+     'plan.json:1:14: error: [TP0522] "colwize" is not a valid plan entry: write'),
+    (MESH + FUNCTION, '{"up_plan": {}}', "", "[TP0522] {} is not a valid plan entry"),
     (MESH + FUNCTION, '{"layers.*.up_proj": "packed_colwise"}', "",
      '[TP0524] "layers.*.up_proj" cuts each part of argument model.layers.0.up_proj.weight, but '
      'the argument has no parts'),
@@ -95,7 +95,7 @@ CASES = [
      "note: the program has no arguments"),
     (MESH + FUNCTION, "megatron", "", None),
     (MESH + "func.func @f(%x: tensor<4xf32> {tp.name = \"x\"}) { return }",
-     "megatron", "", "[TP0523] no argument has a name that the plan knows"),
+     "megatron", "", "[TP0523] the plan recognizes none of the arguments by name"),
     (MESH + FUNCTION, "megatron+sq", "",
      '[TP0525] plan=megatron+sq: "sq" is not a known word: write megatron, sp, ddp or '
      "fsdp, joined with +, or the path of one file"),
@@ -103,26 +103,26 @@ CASES = [
      "[TP0525] plan=sp+fsdp: sp is only supported together with megatron, because it "
      "shards the activations that megatron sums: write megatron+sp"),
     (MESH + FUNCTION.replace("4x", "1x"), "megatron+sp", "",
-     "[TP0526] sp cuts activations along the sequence, but no product"),
+     "[TP0526] sp cuts activations along the sequence, but no weight that megatron cuts is"),
     (MESH + FUNCTION, "ddp", "zero=4",
      "[TP0525] zero=4 is not a stage of ZeRO: write zero=1 to cut"),
     (MESH + FUNCTION, "ddp", "zero=1:", "[TP0525] zero=1: is not a stage of ZeRO: write zero=1"),
     (MESH + FUNCTION, "fsdp", "zero=1",
      "[TP0525] zero=1 contradicts fsdp, which means ddp and zero=3: write ddp instead of fsdp"),
     (MESH + FUNCTION, "ddp", "zero=1:pipe",
-     '[TP0520] mesh @mesh has no axis "pipe", along which ddp, fsdp and zero= cut; write '
+     '[TP0520] mesh @mesh has no axis "pipe", along which ddp, fsdp and zero= cut tensors; write '
      'zero=N:AXIS with one of "data" "model", or give an axis this name'),
     (MESH + FUNCTION, "ddp", "",
-     "[TP0526] ddp treats every argument without another role as a batch, but no "
+     "[TP0526] ddp treats every argument as a batch unless its role says otherwise, but no "
      'argument has the role "parameter"'),
     (MESH + STEP.replace("input", "state"), "ddp", "",
-     "[TP0526] ddp cuts the batches of inputs, but no argument of at least one dimension"),
+     "[TP0526] ddp cuts the batch dimension of inputs, but no argument of rank 1 or more"),
     (MESH + STEP, "ddp", "zero=1",
-     "[TP0526] zero=1 cuts the state of the optimizer, but no argument of at "
-     'least one dimension has the role "optimizer_state": write zero=2 or zero=3'),
+     "[TP0526] zero=1 cuts the state of the optimizer, but no argument of rank 1 "
+     'or more has the role "optimizer_state": write zero=2 or zero=3'),
     (MESH + STEP, "", "zero=2",
      "[TP0526] zero=2 cuts gradients, but no op of the program is marked as computing "
-     "one (tp.gradient)"),
+     "a gradient (--tp-train adds this mark, tp.gradient)"),
     (MESH + FUNCTION, "", "zero=3",
      "[TP0526] zero=3 and fsdp cut parameters, but no argument has the role"),
     (MESH + STEP, "ddp", "zero=3", None),

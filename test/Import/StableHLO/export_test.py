@@ -141,7 +141,7 @@ class Export(unittest.TestCase):
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "two arguments are called x"):
             self.export(lambda p, x: p["x"] + x, {"x": MATRIX}, MATRIX)
-        with self.assertRaisesRegex(ValueError, "has been given the shardings"):
+        with self.assertRaisesRegex(ValueError, "already a result of jax.jit"):
             self.export(jax.jit(lambda x: x), MATRIX, in_shardings=(None,))
 
 

@@ -154,7 +154,7 @@ func.func @exponent(%x: tensor<4xf32>) {
 // -----
 
 func.func @algorithm(%s: tensor<2xui64>) -> tensor<4xui32> {
-  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator by THREE_FRY is not supported: use PHILOX, which is also the DEFAULT}}
+  // expected-error @below {{[TP0530] stablehlo.rng_bit_generator with THREE_FRY is not supported: use PHILOX, which is also the DEFAULT}}
   %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui32>)
   return %1 : tensor<4xui32>
 }
@@ -162,7 +162,7 @@ func.func @algorithm(%s: tensor<2xui64>) -> tensor<4xui32> {
 // -----
 
 func.func @state(%s: tensor<4xui64>) {
-  // expected-error @below {{[TP0531] stablehlo.rng_bit_generator by PHILOX expects a state of two or three ui64}}
+  // expected-error @below {{[TP0531] stablehlo.rng_bit_generator with PHILOX expects a state of two or three ui64 values}}
   %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<4xui64>) -> (tensor<4xui64>, tensor<4xui32>)
   return
 }
@@ -179,7 +179,7 @@ func.func @bits(%s: tensor<2xui64>) -> tensor<4xf32> {
 
 func.func @candidates(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
   %n = stablehlo.iota dim = 0 : tensor<8xi32>
-  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK is not supported where it keeps more than k elements: set aggregate_to_topk}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK is not supported unless it keeps exactly k elements: set aggregate_to_topk}}
   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [], mhlo.backend_config = {aggregate_to_topk = false, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
   return
 }
@@ -196,7 +196,7 @@ func.func @places(%x: tensor<8xf32>, %n: tensor<8xi32>, %v: tensor<f32>, %i: ten
 
 func.func @comparator(%x: tensor<8xf32>, %v: tensor<f32>, %i: tensor<i32>) {
   %n = stablehlo.iota dim = 0 : tensor<8xi32>
-  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK is only supported with a function that compares its first two arguments by < or >}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @ApproxTopK is only supported with a function that compares its first two arguments with < or >}}
   %0:2 = stablehlo.custom_call @ApproxTopK(%x, %n, %v, %i) {called_computations = [@nothing], mhlo.backend_config = {aggregate_to_topk = true, reduction_dim = 0 : i64, top_k = 2 : i64}} : (tensor<8xf32>, tensor<8xi32>, tensor<f32>, tensor<i32>) -> (tensor<2xf32>, tensor<2xi32>)
   return
 }
@@ -213,7 +213,7 @@ func.func @operands(%x: tensor<4xf32>) {
 // -----
 
 func.func @missing(%x: tensor<4x4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.iota expects an integer `iota_dimension`}}
+  // expected-error @below {{[TP0531] stablehlo.iota expects `iota_dimension` to be an integer}}
   %0 = "stablehlo.iota"() : () -> tensor<4x4xf32>
   return
 }
@@ -237,7 +237,7 @@ func.func @structure(%x: tensor<4x4xf32>) {
 // -----
 
 func.func @types(%x: tensor<4x4xf32>) {
-  // expected-error @below {{[TP0531] stablehlo.transpose has the result types ('tensor<4x4xf16>'), but its result has the types ('tensor<4x4xf32>')}}
+  // expected-error @below {{[TP0531] stablehlo.transpose has the result types ('tensor<4x4xf16>'), but computes results of the types ('tensor<4x4xf32>')}}
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf16>
   return
 }
@@ -355,7 +355,7 @@ func.func @part(%x: tensor<4xi32>) -> tensor<4xi32> {
 // The calls of Shardy in strings stand around a call of the body.
 module attributes {mhlo.frontend_attributes = {xla.sdy.meshes = "{mesh = #sdy.mesh<[\22a\22=2]>}"}} {
   func.func @no_body(%x: tensor<4xi32>) -> tensor<4xi32> {
-    // expected-error @below {{[TP0534] @xla.sdy.LocalToGlobalShape expects the results of one call as its operands, and that call expects the results of one @xla.sdy.GlobalToLocalShape}}
+    // expected-error @below {{[TP0534] @xla.sdy.LocalToGlobalShape expects its operands to be the results of one call, and the operands of that call to be the results of one @xla.sdy.GlobalToLocalShape}}
     %0 = stablehlo.custom_call @xla.sdy.LocalToGlobalShape(%x) {mhlo.frontend_attributes = {xla.sdy.manual_axes = "#sdy<manual_axes{\22a\22}>", xla.sdy.out_shardings = "#sdy.sharding_per_value<[<@mesh, [{}]>]>"}} : (tensor<4xi32>) -> tensor<4xi32>
     return %0 : tensor<4xi32>
   }
@@ -387,7 +387,7 @@ func.func @exchange(%x: tensor<4xf32>) -> tensor<8xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
     sdy.return %a : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error @below {{[TP0530] stablehlo.all_gather is not supported outside of manual regions in a program that has such regions}}
+  // expected-error @below {{[TP0530] stablehlo.all_gather is not supported outside of manual regions if the program has manual regions}}
   %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<8xf32>
   return %1 : tensor<8xf32>
 }
@@ -397,7 +397,7 @@ func.func @exchange(%x: tensor<4xf32>) -> tensor<8xf32> {
 sdy.mesh @mesh = <["x"=4]>
 func.func @groups(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1xf32>) {
-    // expected-error @below {{[TP0535] stablehlo.all_reduce is not supported in groups that do not follow the axes of mesh @mesh}}
+    // expected-error @below {{[TP0535] stablehlo.all_reduce is not supported for device groups that do not follow the axes of mesh @mesh}}
     %1 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>}> ({
     ^bb0(%l: tensor<f32>, %r: tensor<f32>):
       %s = stablehlo.add %l, %r : tensor<f32>
@@ -445,7 +445,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
 
 // Lists of one number many times, of more elements than 64 bits count.
 func.func @long_list(%x: tensor<4x4xf32>, %zero: tensor<f32>) -> tensor<2x2xf32> {
-  // expected-error @below {{[TP0531] stablehlo.reduce_window expects a list of integers `padding`}}
+  // expected-error @below {{[TP0531] stablehlo.reduce_window expects `padding` to be a list of integers}}
   %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<0> : tensor<9223372036854775807x2xi64>, window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
@@ -458,7 +458,7 @@ func.func @long_list(%x: tensor<4x4xf32>, %zero: tensor<f32>) -> tensor<2x2xf32>
 
 module attributes {mhlo.num_partitions = 2 : i32} {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error @below {{[TP0531] stablehlo.collective_permute expects a list of integers `source_target_pairs`}}
+    // expected-error @below {{[TP0531] stablehlo.collective_permute expects `source_target_pairs` to be a list of integers}}
     %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<0> : tensor<9223372036854775807x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
@@ -469,7 +469,7 @@ module attributes {mhlo.num_partitions = 2 : i32} {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{[TP0531] stablehlo.all_gather exchanges along an axis that is not manual in the region around it: make the axis manual}}
+    // expected-error @below {{[TP0531] stablehlo.all_gather exchanges data along an axis that is not manual in the enclosing region: make the axis manual}}
     %1 = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>}> : (tensor<2xf32>) -> tensor<4xf32>
     %2 = stablehlo.slice %1 [0:2] : (tensor<4xf32>) -> tensor<2xf32>
     sdy.return %2 : tensor<2xf32>
@@ -482,7 +482,7 @@ func.func @axis(%x: tensor<4xf32>) -> tensor<4xf32> {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @across(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{[TP0531] stablehlo.collective_permute exchanges along an axis that is not manual in the region around it: make the axis manual}}
+    // expected-error @below {{[TP0531] stablehlo.collective_permute exchanges data along an axis that is not manual in the enclosing region: make the axis manual}}
     %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<2xf32>) -> tensor<2xf32>
     sdy.return %1 : tensor<2xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
@@ -495,7 +495,7 @@ func.func @across(%x: tensor<4xf32>) -> tensor<4xf32> {
 sdy.mesh @mesh = <["x"=4, "y"=2]>
 func.func @gaps(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<1xf32>) {
-    // expected-error @below {{[TP0531] stablehlo.collective_permute exchanges along an axis that is not manual in the region around it: make the axis manual}}
+    // expected-error @below {{[TP0531] stablehlo.collective_permute exchanges data along an axis that is not manual in the enclosing region: make the axis manual}}
     %1 = "stablehlo.collective_permute"(%a) <{source_target_pairs = dense<[[0, 2], [5, 7]]> : tensor<2x2xi64>}> : (tensor<1xf32>) -> tensor<1xf32>
     sdy.return %1 : tensor<1xf32>
   } : (tensor<4xf32>) -> tensor<4xf32>
@@ -508,7 +508,7 @@ func.func @gaps(%x: tensor<4xf32>) -> tensor<4xf32> {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
 func.func @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
-    // expected-error @below {{names axis "x", which is already manual in a region around it: inside that region nothing can be cut along this axis; leave it out}}
+    // expected-error @below {{names axis "x", which is already manual in an enclosing region: inside that region nothing can be cut along this axis; leave it out}}
     %1 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<1xf32>) {
       %2 = stablehlo.negate %b : tensor<1xf32>
       sdy.return %2 : tensor<1xf32>

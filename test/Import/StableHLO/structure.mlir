@@ -119,7 +119,7 @@ func.func @names(%a: tensor<4xf32> {tf.aliasing_output = 1 : i32, jax.buffer_don
 // Where JAX leaves the pairing to XLA, nothing is overwritten, and a warning says so.
 // CHECK-LABEL: func.func @donors
 // CHECK-SAME: (%arg0: tensor<4xf32> {tp.name = "x"}, %arg1: tensor<4xf32>)
-// WARNING: structure.mlir:{{.*}}warning: the donated memory of 'x' and 1 other argument is not reused, because JAX names no result for it; give out_shardings to jax.jit, equal to those of the arguments
+// WARNING: structure.mlir:{{.*}}warning: the donated memory of 'x' and 1 other argument is not reused, because JAX does not say which result reuses it; pass out_shardings to jax.jit that equal the shardings of the arguments
 func.func @donors(%a: tensor<4xf32> {jax.buffer_donor = true} loc("x"), %b: tensor<4xf32> {jax.buffer_donor = true}) -> tensor<4xf32> {
   %0 = stablehlo.add %a, %b : tensor<4xf32>
   return %0 : tensor<4xf32>

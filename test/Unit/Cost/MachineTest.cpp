@@ -84,7 +84,7 @@ TEST(MachineTest, SaysWhatIsWrongWithAFile) {
   };
   const char *rest = R"("memory_bandwidth": 1, "link": {"us": 1, "gbps": 1}})";
   for (const Case &c : {
-           Case{"[]", "expects one JSON object in the file"},
+           Case{"[]", "expects a single JSON object in the file"},
            Case{R"({"name": "", "flops": 1, )",
                 "\"name\" must be a string that is not empty"},
            Case{R"({"name": 3, "flops": 1, )",

@@ -216,8 +216,8 @@ TEST(CudaSession, RandomNumbersTakeAKernel) {
   ASSERT_TRUE(session.ok()) << session.status();
   absl::Status status = (*session)->bindRandom("x", 1);
   EXPECT_EQ(getErrorCode(status), ErrorCode::GpuStep);
-  EXPECT_TRUE(absl::StrContains(status.message(),
-                                "no kernel that generates random f32"))
+  EXPECT_TRUE(absl::StrContains(
+      status.message(), "no kernel that generates random numbers of type f32"))
       << status;
 }
 

@@ -338,7 +338,7 @@ TEST_F(Tool, EndsWhereTheCheckpointSays) {
   EXPECT_EQ(bad.code, 1);
   EXPECT_TRUE(absl::StrContains(
       bad.err,
-      "--end_token expects token ids, as 2 or 2,7, or none; got '2,x'"))
+      "--end_token expects none or token ids, such as 2 or 2,7; got '2,x'"))
       << bad.err;
   write("generation_config.json", "{\"eos_token_id\": \"</s>\"}");
   bad = run(command);

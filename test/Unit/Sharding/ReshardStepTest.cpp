@@ -38,11 +38,11 @@ TEST(ReshardStep, SaysWhyThereIsNone) {
       makeText("x6", K::AllSlice, "[x:(1)2,-]", "[x:(1)2,x:(2)3]", {6, 6}),
       "S{x:(2)3}");
   EXPECT_EQ(makeText("x4", K::AllSlice, "[x:(1)2]", "[x]", {10}),
-            "dimension 0 of size 10 in 2 and in 4 blocks has no common "
-            "boundaries");
+            "dimension 0 of size 10 has no block boundaries in common "
+            "between 2 and 4 blocks");
   EXPECT_EQ(makeText("x4", K::AllGather, "[x]", "[x:(1)2]", {10}),
-            "dimension 0 of size 10 in 2 and in 4 blocks has no common "
-            "boundaries");
+            "dimension 0 of size 10 has no block boundaries in common "
+            "between 2 and 4 blocks");
   EXPECT_EQ(makeText("x4", K::AllGather, "[x]", "[x:(2)2]", {8}),
             "there is no all_gather from [{\"x\"}] to [{\"x\":(2)2}]");
   EXPECT_EQ(makeText("x4", K::AllGather, "[x] ", "[x,-]", {8}),
@@ -100,7 +100,8 @@ TEST_F(Exchange, RejectsNonsense) {
   ReshardStep wrong = step;
   wrong.moves[0].to = 7;
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "the step moves an axis between dimensions 0 and 7 of 2");
+            "the step moves an axis between dimensions 0 and 7 of a "
+            "tensor of rank 2");
   wrong = step;
   wrong.moves[0].axis = {0, 1, 3};
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
@@ -117,7 +118,7 @@ TEST_F(Exchange, RejectsNonsense) {
             "dimension 0 must end with {\"x\"} in some order");
   wrong.kind = CollectiveKind::AllGather;
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "the step lists axes for 0 dimensions of 2");
+            "the step lists axes for 0 dimensions of a tensor of rank 2");
   wrong.dimAxes = {{}, axes(m, "x")};
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
             "dimension 1 must end with {\"x\"}");

@@ -59,7 +59,7 @@ TEST(JsonFile, Errors) {
   // Without a place: nobody should print that line.
   EXPECT_EQ(
       getError("{\"a\x01\": 1}"),
-      "0:0: not JSON: the file has control characters, so it is not a text");
+      "0:0: not JSON: the file has control characters, so it is not text");
   EXPECT_EQ(getError("{\"\xff\": 1}"), "0:0: not JSON: byte 2 is not UTF-8");
   EXPECT_EQ(StringRef(getError("{\"a\" 1}")).find("not JSON: "), 5u);
   // Malformed text is called so even where a key stands twice.

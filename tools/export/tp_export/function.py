@@ -33,8 +33,8 @@ def export(function, *arguments, to, weights=(0,), in_shardings=None,
                      if value is not None}
         jitted = jax.jit(function, keep_unused=True, **shardings)
     elif in_shardings is not None or out_shardings is not None:
-        raise ValueError("jax.jit has been given the shardings of this function: "
-                         "in_shardings and out_shardings are for functions it has not seen")
+        raise ValueError("the function is already a result of jax.jit: "
+                         "give in_shardings and out_shardings to jax.jit instead")
 
     named = []
     for i, (name, argument) in enumerate(zip(get_parameters(function, len(arguments)),
@@ -83,8 +83,8 @@ def write(lowered, named, results, to, donated=None):
 def check_unique(names):
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ValueError(f"two arguments are called {', '.join(sorted(twice))}: name "
-                         "the function's parameters, or the trees' keys, apart")
+        raise ValueError(f"two arguments are called {', '.join(sorted(twice))}: give "
+                         "the function's parameters, or the keys of the trees, different names")
 
 
 def get_main(module):

@@ -91,12 +91,12 @@ class Interpreter(torchax.export.JaxInterpreter):
             operation = find_operation(target)
             if operation is None:
                 raise NotImplementedError(
-                    f"{self.place}{target} has no form in StableHLO that torchax knows: write "
-                    "what it computes with operators of torch.nn.functional")
+                    f"{self.place}{target} cannot be converted to StableHLO by torchax: write "
+                    "the same computation with operators of torch.nn.functional")
             if operation.needs_env and torch.Tag.nondeterministic_seeded in target.tags:
                 raise NotImplementedError(
-                    f"{self.place}{target} draws random numbers, which a program does not: "
-                    "draw them outside, and give them as an input")
+                    f"{self.place}{target} draws random numbers, which is not supported: "
+                    "draw them outside the module, and pass them as an input")
         element = getattr(args[0], "dtype", None) if args else None
         if target not in WIDE or element not in (jnp.bfloat16, jnp.float16):
             return super().call_function(target, args, kwargs)
@@ -107,9 +107,9 @@ class Interpreter(torchax.export.JaxInterpreter):
         """The rows of `x`, in groups that end at `offs`, each by the matrix of its group."""
         if weights.ndim != 3 or offs is None or self.node.args[0].meta["val"].ndim != 2:
             raise NotImplementedError(
-                f"{self.place}a grouped product of {x.ndim} by {weights.ndim} dimensions, "
-                f"{'with' if offs is not None else 'without'} offsets: only rows in groups by a "
-                "matrix for each are exported")
+                f"{self.place}a grouped matmul of operands of rank {x.ndim} and {weights.ndim}, "
+                f"{'with' if offs is not None else 'without'} offsets, is not supported: write it "
+                "as groups of rows with offsets, and one matrix for each group")
         if self.node in self.offsets:
             product = jnp.einsum("ri,gio->gro", x, weights)
         elif self.node.args[0] in self.offsets:
@@ -186,8 +186,8 @@ def attend_backward(gradient, q, k, v, output, sums, dropout, is_causal, *, attn
     """Gradients of q, k and v. The attention is computed again: what its forward pass gives
     as `sums` depends on how PyTorch decomposes it."""
     if dropout:
-        raise NotImplementedError("the gradients of an attention that drops scores: export "
-                                  "the module after eval()")
+        raise NotImplementedError("gradients of attention with dropout are not supported: "
+                                  "export the module after eval()")
     mask = jnp.tril(jnp.ones((q.shape[-2], k.shape[-2]), bool)) if is_causal else attn_mask
 
     def attend(q, k, v):

@@ -38,7 +38,8 @@ def export_torch(module, *inputs, to, kwargs=None, in_shardings=None):
     shardings = dict(in_shardings or {})
     trees = (traced.weights, traced.inputs)
     if unknown := shardings.keys() - traced.weights.keys() - traced.inputs.keys():
-        raise ValueError(f"the module has nothing called {', '.join(sorted(unknown))}")
+        raise ValueError("the module has no weight, buffer or input called "
+                         f"{', '.join(sorted(unknown))}")
 
     def forward(weights, inputs):
         values = traced.function(weights, inputs)
@@ -79,7 +80,7 @@ def trace(module, inputs, kwargs):
         from .interpreter import WHOLE, Interpreter
         from .operators import environment, torchax
     except ImportError as error:
-        raise ImportError("exporting PyTorch modules wants torch and torchax: "
+        raise ImportError("exporting PyTorch modules requires torch and torchax: "
                           "pip install tp-export[torch]") from error
     from torch.utils import _pytree as pytree
 
@@ -88,7 +89,8 @@ def trace(module, inputs, kwargs):
         if not isinstance(module, torch.export.ExportedProgram):
             graph = make_graph(module.eval(), inputs, kwargs)
         elif inputs or kwargs:
-            raise ValueError("torch.export.export has been given the inputs of this program")
+            raise ValueError("an ExportedProgram already has its inputs: "
+                             "leave out inputs and kwargs")
         else:
             graph = module
         check_sizes(graph)
@@ -163,8 +165,8 @@ def trace(module, inputs, kwargs):
 
     ordered = [name for name, *_ in results + written]
     if len(set(ordered)) < len(ordered):
-        raise ValueError("a buffer or input that the module writes to is called like a result: "
-                         "give it another name")
+        raise ValueError("a buffer or input that the module writes to has the same name as a "
+                         "result: give it another name")
 
     def forward(weights, inputs):
         tensors = weights | inputs
@@ -218,8 +220,8 @@ def check_sizes(graph):
 
 def make_refusal(place="the module"):
     return NotImplementedError(
-        f"{place}: a size or branch depends on the numbers of tensors, and those of a program "
-        "are fixed: compute all of it, and mask what does not count")
+        f"{place}: a size or branch depends on the values of tensors, but a program has fixed "
+        "sizes and branches: compute all elements, and mask those that do not count")
 
 
 @contextlib.contextmanager

@@ -85,16 +85,16 @@ AxisList resolveAxes(llvm::ArrayRef<AxisRefAttr> axes, const Mesh &mesh);
 AxisListAttr toAttr(mlir::MLIRContext *context, const Mesh &mesh,
                     llvm::ArrayRef<AxisRef> axes);
 
-/// The part of `global` that a device holds in `sharding`: the sizes of the
+/// The part of `global` that a device holds under `sharding`: the sizes of the
 /// block, and an encoding that records the whole tensor.
 mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                     ShardingAttr sharding, const Mesh &mesh);
 
-/// The tensor of which a local type is a part. A global type is returned
-/// unchanged.
+/// The type of the tensor that a local type is a part of. A global type is
+/// returned unchanged.
 mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
 
-/// The global tensor of which a collective moves part `part`. In `spmd.manual`,
+/// The global type of operand number `part` of a collective. In `spmd.manual`,
 /// types do not record that they are parts; the `in` sharding tells how they
 /// are split.
 mlir::RankedTensorType getGlobalType(CollectiveOpInterface op,
@@ -112,7 +112,7 @@ ShardingAttr getFreePart(ManualOp op, ShardingAttr sharding);
 ShardingAttr withFreePart(ManualOp op, ShardingAttr sharding,
                           ShardingAttr free);
 /// Whether `op` is in a manual region and communicates along the region's
-/// manual axes. A collective along the free axes was inserted by the compiler.
+/// manual axes. Collectives along the free axes were inserted by the compiler.
 bool isAlongManualAxes(CollectiveOpInterface op);
 
 /// Collectives are ops for the steps of reshard plans. These functions return

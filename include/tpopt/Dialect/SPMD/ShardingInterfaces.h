@@ -16,7 +16,7 @@
 
 namespace tp::spmd {
 
-/// How early propagation goes through an op.
+/// How early propagation may go through an op.
 enum class PropagationClass : uint8_t {
   Elementwise,  ///< Every dimension passes through.
   DataMovement, ///< Reshape and transpose.
@@ -34,7 +34,7 @@ enum class Linearity : uint8_t {
   /// is not partial can be made partial for free: one device keeps the value,
   /// and the others hold the identity.
   Joint,
-  /// If only this operand is partial, and no other one is, as in a product.
+  /// Only if no other operand is partial, as in a product.
   Each,
 };
 
@@ -78,8 +78,9 @@ public:
 /// with user-written equations check this.
 ShardingRule parseShardingRule(mlir::Operation *op, llvm::StringRef equation);
 
-/// For those verifiers: null if the equation does not fit; `why` then says what
-/// is wrong. The result is valid as long as the context.
+/// The same for those verifiers: returns null if the equation does not fit, and
+/// sets `why` to a description of the error. The result is valid as long as the
+/// context.
 const ShardingRule *findShardingRule(mlir::Operation *op,
                                      llvm::StringRef equation,
                                      std::string &why);

@@ -31,8 +31,9 @@ void registerReader(mlir::DialectRegistry &registry);
 /// text has another form. Older exports have such text in string attributes.
 mlir::Attribute readAttribute(mlir::MLIRContext *context, llvm::StringRef text);
 
-/// If `attribute` comes from a compiler that has the real dialect: the same
-/// attribute as the reader would have read it. Otherwise `attribute` itself.
+/// If `attribute` belongs to the real dialect, which the compiler that calls us
+/// may have: the attribute that the reader would have returned for it.
+/// Otherwise `attribute` itself.
 mlir::Attribute toBuiltin(mlir::Attribute attribute);
 
 } // namespace tp::sdy

@@ -50,8 +50,9 @@ void registerReaders(mlir::DialectRegistry &registry);
 /// Null if the text has another form.
 mlir::Attribute readAttribute(mlir::MLIRContext *context, llvm::StringRef text);
 
-/// If `attribute` comes from a compiler that has the real dialects: the same
-/// attribute as the readers would have read it. Otherwise `attribute` itself.
+/// If `attribute` belongs to one of the real dialects, which the compiler that
+/// calls us may have: the attribute that the readers would have returned for
+/// it. Otherwise `attribute` itself.
 mlir::Attribute toBuiltin(mlir::Attribute attribute);
 
 /// Whether `bytes` are a serialized StableHLO program, which the readers of

@@ -121,17 +121,17 @@ bool isSkinny(MatmulOp op);
 /// null if there are not that many loops.
 LoopOp getLoop(mlir::Operation *op, uint64_t index);
 
-/// The number of positions along axes of the mesh of the program around `op`.
-/// Fails with an error at `op` if the program has no mesh or the mesh has no
-/// such axis.
+/// The number of positions along axes of the enclosing program's mesh. Fails
+/// with an error at `op` if the program has no mesh or the mesh has no such
+/// axis.
 mlir::FailureOr<int64_t> getGroupSize(mlir::Operation *op,
                                       llvm::ArrayRef<spmd::AxisRefAttr> axes);
 
-/// The number of positions that a view takes, at least 1: the iterations of its
-/// loop, or the positions along its axes.
+/// The number of different addresses that a view may have, at least 1: one for
+/// each iteration of its loop, or for each position along its axes.
 int64_t getNumPositions(ViewOp view);
 
-/// The argument, alloc, constant or bundle of which a buffer is a view, or the
+/// The argument, alloc, constant or bundle that a buffer is a view of, or the
 /// buffer itself if it is not a view.
 mlir::Value getRoot(mlir::Value buffer);
 

@@ -166,7 +166,7 @@ inline constexpr llvm::StringLiteral kWholeProgram = "whole",
 /// A value that replaces another one may keep its number.
 std::optional<int64_t> getRecordId(mlir::Value value);
 /// `loc` with these record numbers in place of any that it has. If `ids` is
-/// empty, `loc` as it was before it had any.
+/// empty, `loc` without record numbers.
 mlir::Location withRecordIds(mlir::Location loc, llvm::ArrayRef<int64_t> ids);
 
 /// The plan of a module, `#tp.plan<..>`, to read and to change:

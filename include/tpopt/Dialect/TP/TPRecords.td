@@ -102,7 +102,7 @@ def TP_ReasonAttr : TP_Record<"Reason", "reason"> {
     | --- | --- |
     | `contracted` | a dimension sharded along `axes` was contracted, and the user needs the reduction `reduce` of it, by default the sum |
     | `gathered` | the user needs a dimension whole that is sharded along `axes` |
-    | `moved` | the user needs the same blocks on other devices |
+    | `moved` | the user needs the same blocks on different devices |
     | `exchanged` | the user itself sends elements between devices |
     | `written` | the program requests it, but not the gather |
 

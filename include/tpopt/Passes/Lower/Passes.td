@@ -155,8 +155,7 @@ def WriteArtifactPass : Pass<"tp-write-artifact", "::mlir::ModuleOp"> {
     ListOption<"chips", "chips", "std::string",
                "The GPUs to compile for, such as sm_90">,
     Option<"ptxas", "ptxas", "std::string", "\"\"",
-           "NVIDIA's assembler: a path, or none to store only PTX; by default it is "
-           "searched for">
+           "Path of NVIDIA's assembler, or none to store only PTX; by default tp-opt searches for ptxas">
   ];
 }
 

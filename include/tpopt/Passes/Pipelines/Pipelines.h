@@ -51,13 +51,14 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
                      "does")};
   Option<std::string> plan{
       *this, "plan",
-      llvm::cl::desc("How to cut the program: words joined with +, megatron, "
-                     "sp, ddp and fsdp, or a JSON file of name patterns")};
+      llvm::cl::desc(
+          "How to cut the program: one or more of megatron, sp, ddp and fsdp, "
+          "joined with +, or a JSON file of name patterns")};
   Option<std::string> zero{
       *this, "zero",
-      llvm::cl::desc("Stage of ZeRO: also cut along the data axis the state of "
-                     "the optimizer (1), gradients (2), parameters (3); 1:AXIS "
-                     "uses another axis than data")};
+      llvm::cl::desc("Stage of ZeRO: also cut optimizer state (1), gradients "
+                     "(2), parameters (3) along the data axis; 1:AXIS uses "
+                     "AXIS instead of data")};
   Option<std::string> machine{
       *this, "machine",
       llvm::cl::desc(
@@ -77,7 +78,7 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
               "Every op computes in one sharding, with reshards in between"),
           clEnumValN(Stage::Collectives, "collectives",
                      "Reshards are collectives, on global types"),
-          clEnumValN(Stage::Localize, "localize", "What a device runs")),
+          clEnumValN(Stage::Localize, "localize", "The program of one device")),
       llvm::cl::init(Stage::Localize)};
   Option<Verification> verify{
       *this, "verify", llvm::cl::desc("How to verify the partition"),
@@ -101,7 +102,7 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       llvm::cl::desc("Record why values are sharded as they are")};
   Option<bool> strict{
       *this, "strict",
-      llvm::cl::desc("Leave to tp-strict what would be a warning")};
+      llvm::cl::desc("Do not print warnings that tp-strict reports as errors")};
 };
 
 /// Adds the stages up to `options.stopAfter`. `chunksProducts` allows blocks of
@@ -144,16 +145,17 @@ struct CompileOptions : ShardOptions {
       llvm::cl::desc("The GPUs to compile for: sm_80,sm_90a,sm_100")};
   Option<std::string> ptxas{
       *this, "ptxas",
-      llvm::cl::desc("NVIDIA's assembler: a path, or none to store only PTX; "
-                     "by default it is searched for")};
+      llvm::cl::desc("Path of NVIDIA's assembler, or none to store only PTX; "
+                     "by default tp-opt searches for ptxas")};
   Option<std::string> artifact{
       *this, "artifact", llvm::cl::desc("The .tpx file to write for tp-run")};
   Option<CompilePart> part{
       *this, "part",
-      llvm::cl::desc("Run only half of the pipeline, so that passes can look "
-                     "at the sharded program"),
+      llvm::cl::desc(
+          "Run only the first or the second half of the pipeline, so that "
+          "other passes can use the sharded program in between"),
       llvm::cl::values(
-          clEnumValN(CompilePart::All, "all", "The whole"),
+          clEnumValN(CompilePart::All, "all", "The whole pipeline"),
           clEnumValN(CompilePart::Shard, "shard", "The stages of tp-shard"),
           clEnumValN(CompilePart::Lower, "lower", "The stages after them")),
       llvm::cl::init(CompilePart::All)};
@@ -205,8 +207,8 @@ struct TrainOptions : mlir::PassPipelineOptions<TrainOptions> {
                       llvm::cl::init(true)};
 };
 
-/// Adds the passes that turn the program of a loss into a training step. They
-/// run before the program is sharded.
+/// Adds the passes that turn a program that computes a loss into a training
+/// step. They run before the program is sharded.
 void buildTrainPipeline(mlir::OpPassManager &manager,
                         const TrainOptions &options);
 
