@@ -72,7 +72,7 @@ public:
                                            Type indices) override;
 
 private:
-  /// Gives `value` a tangent, if that is not null, and returns it.
+  /// Returns `value`, with `tangent` as its tangent unless `tangent` is null.
   TensorValue with(TensorValue value, TensorValue tangent);
   /// The tangent of `x`, or zeros if `x` has none.
   TensorValue getOrZero(const TensorValue &x) const;

@@ -28,9 +28,9 @@ static Value getCarrier(Value value) {
   return channel->getOwner();
 }
 
-/// The same for a use: the value that represents what the operand becomes
-/// inside or after the op. A manual region determines the layouts of its
-/// operands.
+/// The same for a use: returns the block argument or the result of the op that
+/// carries the operand on. There is none for a manual region, because the
+/// region determines the layouts of its operands.
 static Value getCarrier(OpOperand &use) {
   std::optional<Channel> channel = getChannel(use);
   if (!channel || (channel->op.isBorder() && channel->op == use.getOwner()))

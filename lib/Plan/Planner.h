@@ -130,7 +130,8 @@ public:
   /// changes.
   bool select(mlir::Value value, const TensorSharding &layout);
 
-  /// Rewrites the program as chosen, but does not write layouts and reshards.
+  /// Applies the chosen rewrites to the program. Writes neither layouts nor
+  /// reshards.
   void commit();
   /// Call this after the layouts have been written: splices along unsharded
   /// dimensions become slices and concatenations again.

@@ -59,7 +59,7 @@ static std::string describeKind(ReasonAttr reason) {
            " needs the whole of a dimension that is cut along " +
            ::formatAxes(reason.getAxes());
   case ReasonKind::Moved:
-    return "mismatch: " + user + " needs the same blocks on different devices";
+    return "mismatch: " + user + " needs the same blocks, but on other devices";
   case ReasonKind::Exchanged:
     return "exchange: " + user +
            " needs elements from other devices along a dimension that is cut";

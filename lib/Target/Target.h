@@ -54,8 +54,7 @@ namespace tp::codegen {
 
 /// One op applied to the result of a matrix product.
 struct PostOpPattern {
-  /// The operand that the op adds or multiplies by, besides the product's
-  /// result.
+  /// The second operand of the op. The first is the result of the product.
   enum class Operand : uint8_t {
     None,
     Number, ///< One number for all elements, of the result's type.

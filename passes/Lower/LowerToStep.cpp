@@ -286,7 +286,7 @@ Value ProgramLowering::getDonated(Value value, const Unit &except) {
   View view = getView(argument);
   if (!view.isRoot())
     return {};
-  // Values computed in the argument's memory must have been read as well.
+  // The same holds for values that were computed in the argument's memory.
   for (auto &[other, place] : views)
     if (place.root == view.root && other != argument &&
         !hasBeenRead(other, place.isRoot() ? except : Unit()))

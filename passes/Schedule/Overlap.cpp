@@ -184,8 +184,8 @@ private:
            });
   }
 
-  /// Starts the transfers that would arrive too late if they waited for their
-  /// place.
+  /// Starts the transfers that would arrive too late if they started at their
+  /// place in the program.
   void startAhead() {
     double toCarry = std::max(0.0, linkFree - time);
     for (size_t k = nextNeeded; k < byNeed.size(); ++k) {

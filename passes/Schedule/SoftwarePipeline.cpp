@@ -72,8 +72,8 @@ struct Iteration {
   Iteration previous() const { return {inLoop, index - 1}; }
 };
 
-/// Writes copies of parts of a loop's body: of the candidates ahead, of the
-/// candidates behind, and of the rest.
+/// Copies three parts of a loop's body separately: the candidates that run an
+/// iteration ahead, those that run an iteration behind, and all other ops.
 class Copier {
 public:
   Copier(step::LoopOp loop, const Candidates &candidates, Shifts shifts);

@@ -138,7 +138,8 @@ private:
   absl::Time begin, now, deadline;
 };
 
-/// Makes the communicator of a group that sends messages, on any hosts.
+/// Makes the communicator of a group whose ranks exchange messages. They may be
+/// on one host or on several.
 std::unique_ptr<Communicator>
 makeMessageCommunicator(MpiWorld &world, const std::vector<int> &group,
                         int tag);

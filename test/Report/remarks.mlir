@@ -25,7 +25,7 @@ func.func @main(
   // expected-remark @below {{[Analysis] reduce_scatter {y} of sum | Category:tp-comm | Function=main | Reason="inner dimension: a dimension cut along {y} was contracted, and tp.tanh needs the sum", bytes=256, times=1, wire_bytes=192}}
   %4 = spmd.reduce_scatter %2 [{"y"}, {}] in <@mesh, [{}, {}], unreduced={"y"}> out <@mesh, [{"y"}, {}]> {tp.why = #tp.why<reasons = [<kind = contracted, user = "tp.tanh", axes = <{"y"}>>]>} : tensor<8x8xf32> -> tensor<8x8xf32>
   %5 = tp.tanh %4 {spmd.shardings = [#spmd.sharding<@mesh, [{"y"}, {}]>]} : tensor<8x8xf32> loc("act")
-  // expected-remark @below {{[Missed] all_to_all {y} of act | Category:tp-comm | Function=main | Reason="mismatch: tp.tanh needs the same blocks on different devices", Suggestion="shard 'act' as [{}, {"y"}] from the start, or use it as [{"y"}, {}]"}}
+  // expected-remark @below {{[Missed] all_to_all {y} of act | Category:tp-comm | Function=main | Reason="mismatch: tp.tanh needs the same blocks, but on other devices", Suggestion="shard 'act' as [{}, {"y"}] from the start, or use it as [{"y"}, {}]"}}
   %6 = spmd.all_to_all %5 ["y": 0 -> 1] in <@mesh, [{"y"}, {}]> out <@mesh, [{}, {"y"}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "tp.tanh">]>} : tensor<8x8xf32> -> tensor<8x8xf32>
   // expected-remark @below {{write the axes in the same order on both sides: 'w' is produced as [{"x"}, {}] and needed as [{"y":(1)2}, {}]}}
   %7 = spmd.collective_permute %w in <@mesh, [{"x"}, {}]> out <@mesh, [{"y":(1)2}, {}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "tp.tanh">]>} : tensor<16x8xf32> -> tensor<16x8xf32>

@@ -19,7 +19,7 @@ func.func @main(
   // expected-note @+1 {{annotate 'w' as [{}, {}]}}
   %2 = spmd.all_gather %w [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> {tp.why = #tp.why<reasons = [<kind = gathered, user = "tp.tanh", axes = <{"x"}>>]>} : tensor<16x8xf32> -> tensor<16x8xf32>
   // expected-error @+3 {{[TP0410] all_to_all {x} of 'w', 96 B sent by every device, is not requested by an annotation; write an spmd.constraint that requests it, or a sharding that avoids it}}
-  // expected-note @+2 {{the collective is needed because of this: mismatch: tp.tanh needs the same blocks on different devices}}
+  // expected-note @+2 {{the collective is needed because of this: mismatch: tp.tanh needs the same blocks, but on other devices}}
   // expected-note @+1 {{shard 'w' as [{}, {"x"}] from the start}}
   %3 = spmd.all_to_all %w ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> {tp.why = #tp.why<reasons = [<kind = moved, user = "tp.tanh">]>} : tensor<16x8xf32> -> tensor<16x8xf32>
   %4 = spmd.to_partial %v {"x"} in <@mesh, [{}, {}]> out <@mesh, [{}, {}], unreduced={"x"}> : tensor<16x8xf32> -> tensor<16x8xf32>

@@ -26,9 +26,10 @@ absl::StatusOr<Program> loadProgram(const Options &options);
 
 /// Loads the reference for an artifact of a sharded program: the whole program
 /// from which it was made, on one device. The interpreter runs a small program;
-/// others are compiled for the CPU. Each draw above 0 has different rounding
-/// errors: the interpreter rounds at random, and a compiled program changes its
-/// arguments by an ulp of the narrowest float type that it computes with.
+/// others are compiled for the CPU. Draw 0 computes as usual. Each later draw
+/// has different rounding errors: the interpreter rounds at random, and the
+/// arguments of a compiled program are changed by an ulp of the narrowest float
+/// type that it computes with.
 absl::StatusOr<Program> loadReference(const tprt::Artifact &artifact,
                                       const Options &options, int draw);
 

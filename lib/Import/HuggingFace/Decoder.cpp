@@ -15,8 +15,8 @@ FailureOr<SmallVector<Entry>> hf::getEntries(const ImportOptions &options,
                                              Config &config, StringRef field,
                                              int64_t positions) {
   using Phase = ImportOptions::Phase;
-  // Options that are not given get their default value, limited to the number
-  // of positions that the model supports.
+  // Default lengths are at most the number of positions that the model
+  // supports.
   int64_t sequence = options.sequence.value_or(
       std::min({int64_t(512), positions, options.cache.value_or(positions)}));
   int64_t cache = options.cache.value_or(

@@ -247,8 +247,8 @@ static Results convertAllToAll(Conversion &c) {
   return forEachOperand(c, [&](Value x) -> FailureOr<Value> {
     SmallVector<int64_t> shape(typeOf(x).getShape());
     // The devices' operands are stacked along a new first dimension. The group
-    // shards that dimension before the exchange, and the dimension of pieces
-    // after it.
+    // shards this dimension before the exchange. After the exchange, it shards
+    // the dimension that numbers the pieces instead.
     SmallVector<int64_t> pieces(shape);
     pieces[*split] /= size;
     pieces.insert(pieces.begin() + *split, size);
