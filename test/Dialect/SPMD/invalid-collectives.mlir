@@ -522,7 +522,7 @@ func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has another reduction than part 0, but all parts of a combined collective must agree}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has a different reduction than part 0, but all parts of a combined collective must agree}}
   %0:2 = spmd.combined all_reduce %x, %x in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{}], unreduced=max{"x"}>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }

@@ -3,7 +3,7 @@
 // What is not imported is an error that names the operation and the reason.
 
 func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.tomorrow is not supported; express it by other operations}}
+  // expected-error @below {{[TP0530] stablehlo.tomorrow is not supported: express it with operations that docs/stablehlo.md lists, or compute it outside of the program}}
   %0 = stablehlo.tomorrow %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -11,7 +11,7 @@ func.func @unknown(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @lapack_spotrf_ffi is not supported, because only its own library knows what it computes; replace it by other operations}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @lapack_spotrf_ffi is not supported, because only its own library knows what it computes; compute it outside of the program and pass its result as an argument}}
   %0 = stablehlo.custom_call @lapack_spotrf_ffi(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -20,7 +20,7 @@ func.func @library(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // The result of a Python function is needed.
 func.func @pure_callback(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @xla_ffi_python_cpu_callback is not supported, because only its own library knows what it computes; replace it by other operations}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @xla_ffi_python_cpu_callback is not supported, because only its own library knows what it computes; compute it outside of the program and pass its result as an argument}}
   %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -555,7 +555,7 @@ func.func @unused(%x: tensor<4xf32>, %y: tensor<4xf8E5M2>) -> tensor<4xf32> {
 // -----
 
 func.func @effect(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0530] stablehlo.custom_call @log is not supported, because only its own library knows what it computes; replace it by other operations}}
+  // expected-error @below {{[TP0530] stablehlo.custom_call @log is not supported, because only its own library knows what it computes; compute it outside of the program and pass its result as an argument}}
   %0 = stablehlo.custom_call @log(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
   return %x : tensor<4xf32>
 }

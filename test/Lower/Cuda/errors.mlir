@@ -116,7 +116,7 @@ step.program @residual inputs [] outputs [] {
 step.program @combine inputs [] outputs [] {
   %x = step.alloc at 0 : memref<4xf32>
   %y = step.alloc at 64 : memref<4xf32>
-  // expected-error @below {{[TP0822] step.combine is not supported on the target CPU}}
+  // expected-error @below {{[TP0822] step.combine is not supported on a CPU}}
   step.combine sum %x, %x into %y : memref<4xf32>, memref<4xf32> into memref<4xf32>
 }
 
