@@ -102,12 +102,12 @@ TEST(Rule, SaysWhatDoesNotFit) {
             "equation \"(hd)->h\": the sizes of the letters in (..) around 'd' "
             "cannot be determined");
   EXPECT_EQ(parse("b1->b", {{2, 3}}, {{2}}),
-            "equation \"b1->b\": dimension 1 of operand #0 has size 3, its "
-            "factors give 1");
+            "equation \"b1->b\": dimension 1 of operand #0 has size 3, but the "
+            "sizes of its letters multiply to 1");
   EXPECT_EQ(
       parse("b(hd)->bhd", {{2, 12}}, {{2, 3, 5}}),
-      "equation \"b(hd)->bhd\": dimension 1 of operand #0 has size 12, its "
-      "factors give 15");
+      "equation \"b(hd)->bhd\": dimension 1 of operand #0 has size 12, but the "
+      "sizes of its letters multiply to 15");
 }
 
 //===----------------------------------------------------------------------===//
