@@ -453,8 +453,7 @@ static LogicalResult importRegion(Operation *op,
   if (failed(axes))
     return failure();
   manual.axes = *axes;
-  spmd::MeshOp meshOp = shardings.getMesh();
-  Mesh mesh = meshOp.toMesh();
+  Mesh mesh = shardings.getMesh().toMesh();
   OpBuilder builder(op->getContext());
   for (Operation *entry : found.entries) {
     Operation *sharding = entry->getNumOperands() == 1
