@@ -125,3 +125,14 @@ func.func @unreduced(%g: tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding
   %z = tp.einsum "bi,in->bn" %y, %narrow : (tensor<8192x4096xbf16>, tensor<4096x512xbf16>) -> tensor<8192x512xbf16>
   return %z : tensor<8192x512xbf16>
 }
+
+// CHECK-LABEL: func.func @two_letters
+// The parts of an axis cut two summed dimensions, the minor part the first one.
+// CHECK: tp.einsum_scatter "bhd,hdi->bi"
+func.func @two_letters(
+    %g: tensor<8192x64x256xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model":(2)2}, {"model":(1)2}]>},
+    %down: tensor<64x256x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model":(2)2}, {"model":(1)2}, {}]>})
+    -> (tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>}) {
+  %y = tp.einsum "bhd,hdi->bi" %g, %down : (tensor<8192x64x256xbf16>, tensor<64x256x4096xbf16>) -> tensor<8192x4096xbf16>
+  return %y : tensor<8192x4096xbf16>
+}
