@@ -465,13 +465,6 @@ SmallVector<Value> EinsumScatterOp::decompose(OpBuilder &builder) {
                            getLhs(), getRhs())};
 }
 
-/// The axes in mesh order, merged. Two lists of axes cut into the same groups
-/// of devices if these are equal.
-static AxisList getAsSet(AxisList axes) {
-  llvm::sort(axes);
-  return getMerged(axes);
-}
-
 /// The axes along which summed letters are sharded; nullopt if they are not the
 /// same for both operands.
 static std::optional<AxisList> getSummedAxes(EinsumScatterOp op,
@@ -491,7 +484,7 @@ static std::optional<AxisList> getSummedAxes(EinsumScatterOp op,
   for (auto [i, letter] : llvm::enumerate(terms.rhs))
     if (!terms.result.contains(letter) && !terms.lhs.contains(letter))
       summed.append(rhs.dims[i].axes.begin(), rhs.dims[i].axes.end());
-  return getAsSet(summed);
+  return getMerged(summed);
 }
 
 std::optional<SmallVector<spmd::Exchange>>
@@ -501,7 +494,7 @@ EinsumScatterOp::getExchanges(ArrayRef<TensorSharding> layouts) {
                 layouts[getRowsOperand()].dims[getScatteredDim()].axes,
                 getType().getDimSize(getDim()), getPieces());
   auto summed = getSummedAxes(*this, layouts[0], layouts[1]);
-  if (!travel || !summed || getAsSet(*travel) != *summed)
+  if (!travel || !summed || getMerged(*travel) != *summed)
     return std::nullopt;
   return getTravels(
       *travel, getPieces(),
@@ -519,7 +512,7 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
                 getType().getDimSize(dim), getPieces());
   auto summed = getSummedAxes(*this, localizer.getSharding(getLhs()),
                               localizer.getSharding(getRhs()));
-  if (!travel || !summed || getAsSet(*travel) != *summed)
+  if (!travel || !summed || getMerged(*travel) != *summed)
     return tp::emitOpError(*this, ErrorCode::RuleViolated)
            << "does not scatter dimension " << dim
            << " along the axes that cut the summed dimensions";
