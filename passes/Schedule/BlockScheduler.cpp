@@ -387,10 +387,7 @@ static void restore(Block &block, llvm::ArrayRef<Operation *> ops) {
 }
 
 static llvm::SmallVector<Operation *> getOps(Block &block) {
-  llvm::SmallVector<Operation *> ops;
-  for (Operation &op : block)
-    ops.push_back(&op);
-  return ops;
+  return llvm::to_vector(llvm::make_pointer_range(block));
 }
 
 ScheduledBlock schedule::scheduleBlock(Block &block,
@@ -413,13 +410,14 @@ ScheduledBlock schedule::scheduleBlock(Block &block,
       continue;
     written.reorder(tried);
     Prediction prediction = BlockScheduler(block, given, controls).predict();
+    // A lower bound over all orders that were tried.
+    result.prediction.bound =
+        std::min(result.prediction.bound, prediction.bound);
     if (prediction.scheduled >= wanted)
       continue;
     wanted = prediction.scheduled;
     result.prediction.scheduled = prediction.scheduled;
     result.prediction.exposed = prediction.exposed;
-    result.prediction.bound =
-        std::min(result.prediction.bound, prediction.bound);
     ops = getOps(block);
     isReordered = true;
   }

@@ -222,7 +222,7 @@ Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
   plan.outer = getBatches(row, operands);
   // oneDNN takes one batch dimension, along which the result and A or B
   // advance. It is not used with an epilogue: in 2.6 the gemm-based matmul
-  // crashes on an epilogue with batches of a strided result.
+  // crashes on a batched epilogue whose result is strided.
   const Batch *inner = nullptr;
   Batch last;
   if (!plan.outer.empty() && postOps.empty()) {

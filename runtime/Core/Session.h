@@ -149,8 +149,8 @@ public:
   };
   std::vector<RankTimes> takeTimes();
 
-  /// For a process that ends with an error that it has already reported: tells
-  /// the ranks in other processes, and gives them a moment to end cleanly.
+  /// Tells the ranks in other processes that this process ends with an error,
+  /// which it has already reported, and gives them a moment to end cleanly.
   void leave(const absl::Status &status);
 
   /// While this object lives, other ranks do not assume that this one is lost,

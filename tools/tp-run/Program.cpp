@@ -19,8 +19,8 @@
 using namespace tprt;
 using namespace tprun;
 
-/// The number of input elements up to which a check uses the interpreter. Up to
-/// this size, it runs a program whose work is proportional to its weights
+/// A check uses the interpreter if the inputs have at most this many elements.
+/// Up to this size, it runs a program whose work is proportional to its weights
 /// within seconds.
 static constexpr int64_t kMaxInterpreted = int64_t{1} << 20;
 

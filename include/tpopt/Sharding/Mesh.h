@@ -107,9 +107,9 @@ struct AxisRef {
   bool hasPrefix(const AxisRef &other) const;
   /// Whether the two have a part in common.
   bool overlaps(const AxisRef &other) const;
-  /// Whether both can be parts of one factorization of the axis, as any two
-  /// sub-axes in one sharding must be: x:(1)2 and x:(1)3 of an axis of 6
-  /// cannot.
+  /// Whether the axis can be split so that both are parts of it, as is required
+  /// of any two sub-axes in one sharding. x:(1)2 and x:(1)3 of an axis of 6
+  /// cannot coexist.
   bool canCoexist(const AxisRef &other) const;
   /// The common part of two axes that can coexist, if any.
   std::optional<AxisRef> getOverlap(const AxisRef &other) const;

@@ -46,8 +46,8 @@ static Results convertIdentity(Conversion &c) {
   return c.one(c.in());
 }
 
-/// Converts calls that JAX exports for functions that StableHLO does not have,
-/// or did not have in the past: `@mhlo.erf` is `chlo.erf`.
+/// Converts calls that JAX exports for functions that StableHLO lacks, or
+/// lacked in earlier versions: `@mhlo.erf` is `chlo.erf`.
 static Results convertFunctionCall(Conversion &c, StringRef function) {
   if (c.op->getNumOperands() != 1 || c.op->getNumResults() != 1)
     return c.invalid() << " expects one operand and one result";

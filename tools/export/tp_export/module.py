@@ -196,10 +196,12 @@ def make_graph(module, inputs, kwargs):
     except (symbolic_shapes.GuardOnDataDependentSymNode,
             fake_tensor.DataDependentOutputException,
             fake_tensor.DynamicOutputShapeException, TypeError) as error:
-        # A size that nobody knows yet has no hash, as a key of a dict would need.
-        if isinstance(error, TypeError) and "SymInt" not in str(error):
-            raise
         theirs = str(pathlib.Path(torch.__file__).parent)
+        # PyTorch refuses to hash a size that depends on data, as a key of a dict would need.
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        if isinstance(error, TypeError) and not (
+                last.name == "__hash__" and last.filename.startswith(theirs)):
+            raise
         place = [f"{frame.filename}:{frame.lineno}"
                  for frame in traceback.extract_tb(error.__traceback__)
                  if not frame.filename.startswith((theirs, __file__, "<"))][-1:]
