@@ -19,7 +19,8 @@ OpOperand *RegionFlowOpInterface::getDecision() {
   return getBranchIndex();
 }
 
-/// The index of the first result's channel.
+/// The index of the first channel that ends in a result of `op`: the channel of
+/// result 0.
 static unsigned getFirstLeaving(RegionFlowOpInterface op) {
   return op.isLoop() ? 0 : op.getEntries().size();
 }

@@ -26,10 +26,9 @@ void SPMDDialect::registerAttributes() {
 }
 
 //===----------------------------------------------------------------------===//
-// Pieces of text shared by several attributes
-//===----------------------------------------------------------------------===//
+// Syntax that several attributes share
 
-/// `"x"` or `"x":(1)2`.
+/// Parses an axis, `"x"`, or a sub-axis, `"x":(1)2`.
 static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
   std::string name;
   int64_t pre = 1, size = 0;
@@ -254,8 +253,8 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
       return {};
   if (parser.parseGreater())
     return {};
-  // This is Shardy's maximal mesh: one device with any number. Here its only
-  // device always has number 0.
+  // A mesh without axes and with one device id, which can be any number, is
+  // Shardy's maximal mesh. Its only device always has number 0 here.
   if (names.empty() && ids.size() == 1 && ids[0] >= 0)
     ids.clear();
   return parser.getChecked<MeshAttr>(parser.getContext(), names, sizes, ids);
@@ -443,7 +442,8 @@ static std::string describeUnknownAxis(const Mesh &mesh, StringRef name) {
 }
 
 namespace {
-/// Resolves names against a mesh and remembers the first unknown one.
+/// Converts axis names to axis numbers of `mesh`, and keeps an error for the
+/// first unknown name.
 struct AxisResolver {
   const Mesh &mesh;
   std::optional<ShardingError> error;

@@ -36,8 +36,9 @@ RankedTensorType spmd::getLocalType(RankedTensorType global,
                      global.getShape()));
 }
 
-/// The manual axes that shard the types of `op`. None outside of spmd.manual,
-/// and none if encodings say how types are sharded.
+/// The manual axes along which the types of `op` are already split. None
+/// outside of spmd.manual, and none if the types have encodings: those record
+/// the split.
 static AxisList getManualAxes(Operation *op) {
   if (cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding())
     return {};
@@ -84,8 +85,9 @@ bool spmd::isAlongManualAxes(CollectiveOpInterface op) {
   return false;
 }
 
-/// Dimensions that have the same axes on both sides pass through. Other
-/// dimensions are needed whole, unless whole buffers move.
+/// A dimension passes through if it has the same axes in the in-sharding and
+/// the out-sharding, or if the op permutes whole buffers. All other dimensions
+/// must not be sharded.
 static ShardingRule getCollectiveRule(CollectiveOpInterface op) {
   auto input = cast<RankedTensorType>(op->getOperand(0).getType());
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
@@ -307,7 +309,7 @@ CollectiveKind spmd::getKind(CollectiveOpInterface op) {
 
 const ReshardStep &spmd::getStep(CollectiveOpInterface op, unsigned part) {
   ShardingAttr in = op.getPartInSharding(part);
-  // The op is verified, so the step exists.
+  // The op's verifier has checked that this step exists.
   return std::get<ReshardStep>(
       ShardingResolver::get(op->getContext())
           .getStep(getKind(op), in, op.getPartOutSharding(part),
@@ -352,8 +354,8 @@ LogicalResult AllToAllOp::verify() {
   if (failed(verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {})))
     return failure();
 
-  // There is a step from `in` to `out` over these axes; check that it has the
-  // moves of this op.
+  // The shardings allow an all-to-all over these axes. Check that the op's own
+  // moves give the same result.
   Mesh mesh = lookupMesh(*this, getInSharding().getMesh()).toMesh();
   ReshardStep step = getStep(*this);
   step.moves.clear();

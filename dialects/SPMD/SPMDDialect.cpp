@@ -79,8 +79,8 @@ spmd::verifySharding(Operation *op, ShardingAttr sharding, Type type,
 LogicalResult spmd::verifyAxes(Operation *op, FlatSymbolRefAttr mesh,
                                ArrayRef<AxisRefAttr> axes,
                                function_ref<InFlightDiagnostic()> emitError) {
-  // A list of axes must satisfy the same constraints as the axes of a
-  // dimension.
+  // The axes of a list have the same constraints as the axes of one dimension,
+  // so verify them as the sharding of a rank-1 tensor.
   MLIRContext *context = op->getContext();
   auto dim = DimShardingAttr::get(context, axes, /*open=*/false,
                                   /*priority=*/-1);
@@ -125,9 +125,9 @@ LogicalResult SPMDDialect::verifyOperationAttribute(Operation *op,
   return success();
 }
 
-/// Verifies the attribute of an argument or result of type `type`. Errors are
-/// emitted at `at`. If that is only the function's location, a note says that
-/// they are about the value `what`.
+/// Verifies the attribute of a function argument or result of type `type`.
+/// Emits errors at `at`. If `at` is only the location of the function, a note
+/// says that the error is about `what`.
 static LogicalResult verifyFunctionAttribute(Operation *op, Location at,
                                              Type type,
                                              NamedAttribute attribute,
@@ -209,8 +209,7 @@ ShardingAttr spmd::getSharding(Value value) {
   unsigned number = result.getResultNumber();
   auto shardings =
       dyn_cast_if_present<ArrayAttr>(op->getDiscardableAttr(kShardingsAttr));
-  // Look for the attribute first, as that is faster than testing for ops that
-  // have none.
+  // Look for the attribute first: only ops without it need the slower casts.
   if (!shardings) {
     if (auto collective = dyn_cast<CollectiveOpInterface>(op))
       return isAlongManualAxes(collective)
@@ -259,7 +258,9 @@ void spmd::setSharding(Value value, ShardingAttr sharding) {
                          ArrayAttr::get(op->getContext(), shardings));
 }
 
-/// `old` with the sharding in each dictionary replaced.
+/// Copies the attribute dictionaries `old`, and sets the sharding in each of
+/// them to its entry of `shardings`. A null entry leaves its dictionary
+/// unchanged.
 static SmallVector<DictionaryAttr>
 withShardings(MLIRContext *context, ArrayAttr old, unsigned size,
               ArrayRef<ShardingAttr> shardings) {

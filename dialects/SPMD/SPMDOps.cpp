@@ -71,7 +71,7 @@ static void printAllowedDirection(OpAsmPrinter &printer, Operation *,
   printer << "allowed_direction = " << allowed.getValue();
 }
 
-/// `[{"x"}, {}]`: one axis list per dimension.
+/// Parses `[{"x"}, {}]`: one list of axes per dimension.
 static ParseResult parseDimAxes(OpAsmParser &parser, ArrayAttr &dims) {
   SmallVector<Attribute> lists;
   auto parseList = [&]() -> ParseResult {
@@ -118,7 +118,8 @@ static void printShardings(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
-/// `["x": 0 -> 1, "y": 0 -> 2]`.
+/// Parses the moves of an all-to-all: `["x": 0 -> 1, "y": 0 -> 2]` moves axis x
+/// from dimension 0 to dimension 1.
 static ParseResult parseMoves(OpAsmParser &parser, AxisListAttr &axes,
                               DenseI64ArrayAttr &from, DenseI64ArrayAttr &to) {
   SmallVector<AxisRefAttr> names;
@@ -248,7 +249,7 @@ LogicalResult GroupOp::verify() {
   auto function = (*this)->getParentOfType<FunctionOpInterface>();
   if (!function)
     return success();
-  // All members are compared with the first one.
+  // All ops with the same group id must have the shape of the first one.
   GroupOp first;
   function->walk([&](GroupOp other) {
     if (other.getId() != getId())
@@ -362,8 +363,8 @@ ShardingAttr spmd::withFreePart(ManualOp op, ShardingAttr sharding,
 }
 
 /// The part of `type` that a device holds if only the manual axes of `sharding`
-/// shard it. Emits an error and fails unless the manual axes of each dimension
-/// come first and are manual as a whole.
+/// shard it. Emits an error and fails if an axis is only partly manual, or if a
+/// dimension has a manual axis after one that is not manual.
 static FailureOr<RankedTensorType>
 cutByManualAxes(RankedTensorType type, const TensorSharding &sharding,
                 ArrayRef<AxisRef> manual,
@@ -570,7 +571,8 @@ std::optional<int64_t> ShiftOp::getSender(StringRef mode, int64_t by,
 // BlockOp, AssembleOp
 //===----------------------------------------------------------------------===//
 
-/// `count` along `dim`, 1 along all others.
+/// The number of blocks in each dimension: `count` along `dim`, 1 along the
+/// others.
 static SmallVector<int64_t> getCounts(RankedTensorType whole, int64_t dim,
                                       int64_t count) {
   SmallVector<int64_t> counts(whole.getRank(), 1);

@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The meaning of attributes on a mesh. It is computed once per context, because
-// a program has few distinct shardings for its many ops, and every op is
-// verified after every pass.
+// Caches what sharding attributes mean on a mesh: resolved shardings, local
+// types, reshard steps and sharding rules. A context has one cache, because a
+// program has few distinct shardings for its many ops, and every op is verified
+// after every pass.
 
 #ifndef TPOPT_DIALECTS_SPMD_SHARDINGRESOLVER_H
 #define TPOPT_DIALECTS_SPMD_SHARDINGRESOLVER_H
@@ -18,8 +19,8 @@
 
 namespace tp::spmd {
 
-/// Thread-safe, as verifiers run in parallel. References that it returns are
-/// valid as long as the context.
+/// Thread-safe, because verifiers run in parallel. The references that its
+/// methods return are valid until the MLIR context is destroyed.
 class ShardingResolver : public mlir::DialectInterface::Base<ShardingResolver> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShardingResolver)
@@ -37,13 +38,14 @@ public:
   /// See spmd::getLocalType. The sharding must fit the tensor.
   mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                       ShardingAttr sharding, MeshOp mesh) const;
-  /// See makeStep. The shardings must fit the tensor; a string explains why
-  /// there is no such step.
+  /// See makeStep. The shardings must fit the tensor. If there is no such step,
+  /// the result is a string that says why.
   using Step = std::variant<ReshardStep, std::string>;
   const Step &getStep(CollectiveKind kind, ShardingAttr in, ShardingAttr out,
                       mlir::RankedTensorType global, MeshOp mesh) const;
 
-  /// See ShardingRule::parse. A string describes an error in the equation.
+  /// See ShardingRule::parse. If the equation has an error, the result is a
+  /// string that describes the error.
   using Rule = std::variant<ShardingRule, std::string>;
   const Rule &getRule(mlir::Operation *op, llvm::StringRef equation) const;
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The text of Shardy's attributes, as attributes of `spmd`.
+// Converts the text of Shardy's attributes to attributes of the `spmd` dialect.
 
 #include "tpopt/Dialect/SPMD/SPMD.h"
 #include "tpopt/Dialect/Sdy/Sdy.h"
@@ -14,14 +14,15 @@
 using namespace mlir;
 using namespace tp;
 
-/// Parses our own notation; reports no errors, as the caller does that.
+/// Parses text in the notation of the `spmd` dialect. Reports no errors: the
+/// caller does that.
 static Attribute parse(MLIRContext *context, const Twine &text) {
   context->getOrLoadDialect<spmd::SPMDDialect>();
   ScopedDiagnosticHandler quiet(context, [](Diagnostic &) {});
   return mlir::parseAttribute(text.str(), context);
 }
 
-/// `{"a", "b"}` as `["a", "b"]`.
+/// Parses the Shardy list `{"a", "b"}` into the array attribute `["a", "b"]`.
 static Attribute readNames(MLIRContext *context, StringRef text) {
   text = text.trim();
   if (!text.consume_front("{") || !text.consume_back("}"))
@@ -29,7 +30,8 @@ static Attribute readNames(MLIRContext *context, StringRef text) {
   return dyn_cast_or_null<ArrayAttr>(parse(context, "[" + text + "]"));
 }
 
-/// `[<@m, [..]>, <@m, [..]>]` as `[#spmd.sharding<..>, #spmd.sharding<..>]`.
+/// Parses `[<@m, [..]>, <@m, [..]>]` into an array of `#spmd.sharding`
+/// attributes.
 static Attribute readShardings(MLIRContext *context, StringRef text) {
   std::string marked;
   unsigned depth = 0;

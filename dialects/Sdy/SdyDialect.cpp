@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The pretty forms of Shardy's operations.
+// Parsers of the pretty forms of Shardy's operations.
 
 #include "../StableHLO/Syntax.h"
 
@@ -19,7 +19,7 @@ static ParseResult parseSharding(OpAsmParser &parser, Attribute &sharding) {
   return failure(!sharding);
 }
 
-/// `@mesh = <["x"=2, "y"=4]> {..}`
+/// Parses `@mesh = <["x"=2, "y"=4]> {..}`.
 static ParseResult parseMesh(OpAsmParser &parser, OperationState &state) {
   StringAttr name;
   if (parser.parseSymbolName(name, "sym_name", state.attributes) ||
@@ -35,7 +35,7 @@ static ParseResult parseMesh(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// `%x <@mesh, [{"x"}]> : type`
+/// Parses `%x <@mesh, [{"x"}]> : type`.
 static ParseResult parseConstraint(OpAsmParser &parser, OperationState &state) {
   Operand input;
   Attribute sharding;
@@ -94,7 +94,8 @@ static ParseResult parseShardings(OpAsmParser &parser, OperationState &state,
   return success();
 }
 
-/// `(%a: t, ..) {..} {attributes} : types`
+/// Parses `(%a: t, ..) {..} {attributes} : types`: a region with its arguments,
+/// then attributes and types.
 static ParseResult parseBody(OpAsmParser &parser, OperationState &state,
                              ArrayRef<Operand> operands) {
   SmallVector<Argument> arguments;
@@ -105,8 +106,8 @@ static ParseResult parseBody(OpAsmParser &parser, OperationState &state,
   return parseTail(parser, state, operands);
 }
 
-/// `(%x, ..) in_shardings=[..] out_shardings=[..] manual_axes={..} (%a: t)
-/// {..}`
+/// Parses `(%x, ..) in_shardings=[..] out_shardings=[..] manual_axes={..}`,
+/// then the region `(%a: t) {..}`.
 static ParseResult parseManual(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   SmallVector<Operand> operands;
@@ -130,7 +131,8 @@ static ParseResult parseManual(OpAsmParser &parser, OperationState &state) {
   return parseBody(parser, state, operands);
 }
 
-/// `<"name">(%x, ..) in_shardings=[..] out_shardings=[..] (%a: t) {..} : types`
+/// Parses `<"name">(%x, ..) in_shardings=[..] out_shardings=[..]`, then the
+/// region `(%a: t) {..} : types`.
 static ParseResult parseNamedComputation(OpAsmParser &parser,
                                          OperationState &state) {
   std::string name;
@@ -159,7 +161,7 @@ static ParseResult parseOneField(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, input);
 }
 
-/// `%x : type`, without a result.
+/// Parses `%x : type`, for an op without a result.
 static ParseResult parseGroup(OpAsmParser &parser, OperationState &state) {
   if (parseOneField(parser, state))
     return failure();
@@ -190,7 +192,7 @@ public:
   explicit SdyDialect(MLIRContext *context)
       : ReaderDialect(getDialectNamespace(), context,
                       TypeID::get<SdyDialect>()) {
-    // Attributes become attributes of the `spmd` dialect.
+    // The attributes of `sdy` are read as attributes of the `spmd` dialect.
     context->getOrLoadDialect<spmd::SPMDDialect>();
   }
   static constexpr StringLiteral getDialectNamespace() { return "sdy"; }

@@ -20,7 +20,8 @@ public:
   ValueReader(MLIRContext *context, StringRef text)
       : builder(context), rest(text) {}
 
-  /// `word<..>`, `word word`, or a word.
+  /// Reads a word, a word and its value such as `precision HIGH`, or
+  /// `word<..>`.
   Attribute readSymbol();
   bool isAtEnd() {
     rest = rest.ltrim();
@@ -34,11 +35,13 @@ private:
   Attribute readValue(unsigned depth);
   Attribute readList(unsigned depth);
   Attribute readFields(unsigned depth);
-  /// Reads `FLOAT>` or `lhs_contracting_dimensions = [1]>`, after `<`.
+  /// Reads the text after `<`, for example `FLOAT>` or
+  /// `lhs_contracting_dimensions = [1]>`.
   Attribute readBody(unsigned depth);
-  /// `[b, 0, f]x[0, i, o]->[b, 0, f]`.
+  /// Reads `[b, 0, f]x[0, i, o]->[b, 0, f]`, the dimension numbers of a
+  /// convolution.
   Attribute readConvolution();
-  /// Reads `1)2`, after `(`: a part of an axis, as `[1, 2]`.
+  /// Reads a sub-axis such as `(1)2` after its `(`, and returns `[1, 2]`.
   Attribute readPair();
   /// Reads `:(1)2` after the name in `#sdy<axis_ref"y":(1)2>`, or nothing. The
   /// result is the same as for `#stablehlo.axis_ref<name = "y", sub_axis_info =

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The attributes that the keys of pretty forms denote, one per line.
+// The table of `key = value` fields in pretty forms: for each op and key, the
+// name of the attribute that the key sets.
 
 #include "Syntax.h"
 

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Pretty forms other than operands and fields.
+// Parsers of pretty forms that are not just operands and `key = value` fields.
 
 #include "Syntax.h"
 
@@ -30,8 +30,9 @@ static bool areBooleansInHex(const char *text) {
   return StringRef(type, std::strcspn(type, ">\n")).ends_with("xi1");
 }
 
-/// Parses such an attribute: LLVM 22 writes a bit per element, but the later
-/// version in JAX writes a byte.
+/// Parses a dense attribute of booleans in hexadecimal. Accepts one bit per
+/// element, as LLVM 22 writes it, and one byte per element, as the later LLVM
+/// in JAX does.
 static ParseResult parseBooleans(OpAsmParser &parser, Attribute &value) {
   SMLoc loc = parser.getCurrentLocation();
   std::string text, bytes;
@@ -77,7 +78,7 @@ static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
-/// `LT, %a, %b, FLOAT : types`
+/// Parses a comparison: `LT, %a, %b, FLOAT : types`.
 static ParseResult parseCompare(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   StringRef direction, type;
@@ -95,7 +96,8 @@ static ParseResult parseCompare(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, {lhs, rhs});
 }
 
-/// `%x [0:1, 0:32:2] : types`
+/// Parses `%x [0:1, 0:32:2] : types`: the start, limit and stride per
+/// dimension.
 static ParseResult parseSlice(OpAsmParser &parser, OperationState &state) {
   Operand input;
   SmallVector<int64_t> starts, limits, strides;
@@ -118,8 +120,8 @@ static ParseResult parseSlice(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, input);
 }
 
-/// `%a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], .. :
-/// types`
+/// Parses `%a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], ..
+/// : types`.
 static ParseResult parseDotGeneral(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   Operand lhs, rhs;
@@ -152,7 +154,7 @@ static ParseResult parseDotGeneral(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, {lhs, rhs});
 }
 
-/// `%x, format = e5m10 : type`
+/// Parses `%x, format = e5m10 : type`: 5 exponent bits and 10 mantissa bits.
 static ParseResult parseReducePrecision(OpAsmParser &parser,
                                         OperationState &state) {
   Operand input;
@@ -187,7 +189,7 @@ static ParseResult parseTupleElement(OpAsmParser &parser,
   return parseTail(parser, state, input);
 }
 
-/// `@name(%a, %b) {..} : types`
+/// Parses the custom call `@name(%a, %b) {..} : types`.
 static ParseResult parseCustomCall(OpAsmParser &parser, OperationState &state) {
   StringAttr callee;
   SmallVector<Operand> operands;
@@ -198,7 +200,7 @@ static ParseResult parseCustomCall(OpAsmParser &parser, OperationState &state) {
   return parseTail(parser, state, operands);
 }
 
-/// `"chlo.top_k" %x {decomposition = @f, ..} : types`
+/// Parses the composite `"chlo.top_k" %x {decomposition = @f, ..} : types`.
 static ParseResult parseComposite(OpAsmParser &parser, OperationState &state) {
   std::string name;
   SmallVector<Operand> operands;
@@ -212,7 +214,8 @@ static ParseResult parseComposite(OpAsmParser &parser, OperationState &state) {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// `[b, 0, f]x[0, i, o]->[b, 0, f]`
+/// Parses `[b, 0, f]x[0, i, o]->[b, 0, f]`: the dimensions of the input, the
+/// kernel and the result of a convolution.
 static ParseResult parseConvolutionDims(OpAsmParser &parser,
                                         Attribute &numbers) {
   Attribute lhs, rhs, result;
@@ -245,7 +248,8 @@ static Attribute getPadding(Builder &builder, Attribute value) {
   return DenseIntElementsAttr::get(type, flat);
 }
 
-/// `[false, true]` or `[0, 1]`.
+/// Converts a window's `reverse`, written `[false, true]` or `[0, 1]`, to
+/// booleans.
 static Attribute getReversal(Builder &builder, Attribute value) {
   SmallVector<bool> flags;
   if (auto numbers = dyn_cast<DenseI64ArrayAttr>(value)) {
@@ -262,7 +266,8 @@ static Attribute getReversal(Builder &builder, Attribute value) {
   return builder.getDenseBoolArrayAttr(flags);
 }
 
-/// `{stride = [1, 1], pad = [[0, 0], [1, 1]], ..}`
+/// Parses the window of a convolution: `{stride = [1, 1], pad = [[0, 0], [1,
+/// 1]], ..}`.
 static ParseResult parseWindow(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   return parser.parseCommaSeparatedList(
@@ -296,7 +301,7 @@ static ParseResult parseWindow(OpAsmParser &parser, OperationState &state) {
       });
 }
 
-/// `(%a, %b) dim_numbers = .., window = {..} {..} : types`
+/// Parses `(%a, %b) dim_numbers = .., window = {..} {..} : types`.
 static ParseResult parseConvolution(OpAsmParser &parser,
                                     OperationState &state) {
   SmallVector<Operand> operands;
@@ -343,10 +348,9 @@ static ParseResult buildReducer(OpAsmParser &parser, OperationState &state,
   return success();
 }
 
-/// `(%x init: %c), .. applies stablehlo.add across dimensions = [1] : types`,
-/// or
-/// `(%x init: %c), .. across dimensions = [1] : types reducer(%a: t, %b: t) ..
-/// {`
+/// Parses the short form `(%x init: %c), .. applies stablehlo.add across
+/// dimensions = [1] : types`, or a form with a region: `(%x init: %c), ..
+/// across dimensions = [1] : types reducer(%a: t, %b: t) .. {`.
 static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
   SmallVector<Operand> operands, inits;
   do {
@@ -391,7 +395,7 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
   return parser.parseRegion(*state.addRegion(), left);
 }
 
-/// `(%i = %0, ..) : types attributes {..} cond {..} do {..}`
+/// Parses `(%i = %0, ..) : types attributes {..} cond {..} do {..}`.
 static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
   SmallVector<Argument> arguments;
   SmallVector<Operand> operands;

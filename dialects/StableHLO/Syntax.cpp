@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The elements of pretty forms.
+// Parsers of the parts of pretty forms: values, `key = value` fields and types.
 
 #include "Syntax.h"
 
@@ -68,7 +68,7 @@ ParseResult reader::parseValue(OpAsmParser &parser, Attribute &value) {
     value = builder.getI64IntegerAttr(number);
     return *parsed;
   }
-  // The parser cannot look ahead in any other way.
+  // Peek at the next character: the parser has no other method for this.
   char next = *parser.getCurrentLocation().getPointer();
   if (next == '[')
     return parseList(parser, value);
@@ -92,10 +92,11 @@ void reader::setProperties(OperationState &state) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An op whose short form does not give the types of all operands and results.
+/// An op whose pretty form omits the types of some operands or results.
 struct ShortTypes {
   StringLiteral op;
-  /// Computes the types of operands and results from the written ones.
+  /// Computes the types of operands and results. On entry, `written` has the
+  /// types in the text; on return, it has the operand types.
   void (*complete)(SmallVectorImpl<Type> &written, SmallVectorImpl<Type> &,
                    size_t numOperands);
 };

@@ -8,10 +8,11 @@
 ///
 ///     stablehlo.pad %x, %v, low = [0], high = [1], interior = [0] : (..) -> ..
 ///
-/// The attribute that a key denotes is one line of a table (Fields.cpp). Any
-/// other form is a function, and one line of another table (Forms.cpp). An
-/// attribute whose name has no dot is inherent and becomes a property, as in
-/// the generic form; all others are discardable.
+/// The table in Fields.cpp has one line for each key, with the attribute that
+/// the key sets. The table in Forms.cpp has one line for each operation with
+/// another form, with the function that parses this form. An attribute whose
+/// name has no dot is inherent and becomes a property, as in the generic form;
+/// all others are discardable.
 
 #ifndef TPOPT_DIALECTS_STABLEHLO_SYNTAX_H
 #define TPOPT_DIALECTS_STABLEHLO_SYNTAX_H
@@ -25,15 +26,15 @@ namespace tp::reader {
 using Operand = mlir::OpAsmParser::UnresolvedOperand;
 using Form = mlir::ParseResult (*)(mlir::OpAsmParser &, mlir::OperationState &);
 
-/// The form of one operation.
+/// An operation and the function that parses its pretty form.
 struct FormRow {
   llvm::StringLiteral op;
   Form form;
 };
 
-/// The form of an operation in `rows`, or else the common one: operands and
-/// fields. Parse hooks keep a reference to it as long as the program runs, so
-/// `rows` must live that long.
+/// Returns the form of operation `name` in `rows`, or else the common form:
+/// operands and fields. Parse hooks refer to the returned object until the
+/// program ends, so `rows` must live that long.
 const Form &findForm(llvm::ArrayRef<FormRow> rows, llvm::StringRef name);
 
 /// Parses `DEFAULT`, `7`, `true`, `[0, 1]`, `[b, 0, f]`, `[[1, 1], [0, 0]]`, or
@@ -55,14 +56,16 @@ mlir::ParseResult parseTail(mlir::OpAsmParser &parser,
 mlir::ParseResult parseFields(mlir::OpAsmParser &parser,
                               mlir::OperationState &state);
 
-/// Turns the inherent attributes among those read so far into properties.
+/// Turns the inherent attributes that have been parsed so far into properties.
 void setProperties(mlir::OperationState &state);
 
-/// The attribute that `key = ` denotes for operation `name`.
+/// Returns the name of the attribute that the field `key = ..` sets on
+/// operation `name`.
 llvm::StringRef getFieldAttribute(llvm::StringRef name, llvm::StringRef key);
 
-/// The form of `name` if it has its own; else parseFields. Returns a reference,
-/// because the parser's hook cannot hold anything larger.
+/// Returns the form of operation `name`: its own form if it has one, else
+/// parseFields. Returns a reference, because a parse hook is a `function_ref`
+/// and does not own the form.
 const Form &getForm(llvm::StringRef name);
 
 /// A dialect whose operations, types and attributes are only read as text.
@@ -75,8 +78,8 @@ protected:
   mlir::Type parseType(mlir::DialectAsmParser &parser) const override;
   mlir::Attribute parseAttribute(mlir::DialectAsmParser &parser,
                                  mlir::Type type) const override;
-  /// Returns the attribute that `text` denotes. If the result is null, the
-  /// attribute is kept as text.
+  /// Converts the text of an attribute to an attribute of another dialect. If
+  /// the result is null, the attribute is kept as text.
   virtual mlir::Attribute read(llvm::StringRef text) const = 0;
 };
 

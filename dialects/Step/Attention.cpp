@@ -48,8 +48,8 @@ static LogicalResult verifyRows(AttentionOpInterface op) {
 }
 
 /// Verifies the operands that mask keys, the scale, the window, and the sizes
-/// and alignment of operands. `features` are the types of the operands that
-/// have rows of features; `rows` is the shape of the query rows.
+/// and alignment of operands. `features` are the types of the operands whose
+/// last dimension is features; `rows` is the shape of the query rows.
 static LogicalResult verifyOptions(AttentionOpInterface op,
                                    ArrayRef<MemRefType> features,
                                    ArrayRef<int64_t> rows) {
@@ -136,7 +136,8 @@ LogicalResult AttentionOp::verify() {
       ArrayRef(result).drop_back());
 }
 
-/// Verifies a gradient op whose outputs have the types of the paired operands.
+/// Verifies a gradient op. `outputs` has pairs of an operand and its gradient,
+/// which must have the same type.
 template <typename OpT>
 static LogicalResult verifyGradient(OpT op,
                                     ArrayRef<std::pair<Value, Value>> outputs) {

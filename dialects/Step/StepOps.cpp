@@ -99,7 +99,7 @@ LogicalResult FillOp::verify() {
   return success();
 }
 
-/// Verifies a product in either form.
+/// Verifies a step.matmul or a step.skinny_matmul.
 template <typename Op> static LogicalResult verifyProduct(Op op) {
   constexpr unsigned row = kNumBatchDims, column = row + 1, rank = row + 2;
   MemRefType a = bufferTypeOf(op.getA()), b = bufferTypeOf(op.getB()),
@@ -155,7 +155,8 @@ template <typename Op> static LogicalResult verifyProduct(Op op) {
 
 LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
 
-/// Returns true if a valid product, in either form, has few rows.
+/// Returns true if a valid step.matmul or step.skinny_matmul meets the
+/// additional constraints of a step.skinny_matmul, for example few rows.
 template <typename Op> static bool isSkinny(Op op) {
   ArrayRef<int64_t> shape = bufferTypeOf(op.getC()).getShape();
   return shape[kNumBatchDims] <= kMaxSkinnyRows &&
@@ -306,7 +307,7 @@ LogicalResult LoopOp::verify() {
   return success();
 }
 
-/// Shared by whiles and ifs.
+/// Verifies the predicate of a step.while or a step.if.
 static LogicalResult verifyPredicate(Operation *op, Value predicate) {
   MemRefType type = bufferTypeOf(predicate);
   if (type.getNumElements() != 1 || !type.getElementType().isInteger(1))
@@ -324,8 +325,8 @@ bool tp::step::isControlOp(Operation *op) {
   return isa<LoopOp, WhileOp, IfOp, ChooseOp>(op);
 }
 
-/// The outer buffers that the steps of a branch write; nullopt if the branch
-/// has a step that is not allowed in a choice.
+/// Returns the buffers from outside of a branch that its steps write; nullopt
+/// if the branch has a step that step.choose does not allow.
 static std::optional<llvm::SetVector<Value>> findWritten(Region &way) {
   llvm::SetVector<Value> written;
   for (Operation &op : way.front()) {

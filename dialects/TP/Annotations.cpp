@@ -252,7 +252,8 @@ struct Annotation {
 
 } // namespace
 
-/// Makes an entry for an attribute that TPBase.td declares as `Helper`.
+/// Makes the table entry for an attribute of the dialect. `Helper` is the class
+/// that TableGen generates for this attribute.
 template <typename Helper>
 static constexpr Annotation declare(unsigned places, StringLiteral what) {
   using Type = decltype(std::declval<Helper &>().getAttr(nullptr));
@@ -305,9 +306,9 @@ static std::string describe(unsigned places) {
   return text;
 }
 
-/// Looks up the known attribute `name`; emits an error unless it may be at
-/// `place`. Every op is verified after every pass, so this must be fast for
-/// valid programs.
+/// Looks up the known attribute `name`. Emits an error if `name` is unknown or
+/// not allowed at `place`. Every op is verified after every pass, so this must
+/// be fast for valid programs.
 static FailureOr<const Annotation *> verifyPlace(Location at, StringAttr name,
                                                  Place place) {
   const Annotation *known =
@@ -534,8 +535,8 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
   if (attribute.getName() == kRoleAttr) {
     if (failed(verifyRole(attribute.getValue(), kResult, error)))
       return failure();
-    // The result and the argument that it overwrites share one storage, so
-    // their roles must agree.
+    // A result shares the storage of the argument that it overwrites, so the
+    // roles of both must be equal.
     auto function = cast<FunctionOpInterface>(op);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       auto donated = function.getArgAttrOfType<IntegerAttr>(i, kDonatedAttr);

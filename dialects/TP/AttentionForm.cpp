@@ -102,9 +102,9 @@ ShardingRule tp::getAttentionRule(AttentionOpInterface op, StringRef operands,
 
 double tp::getAttentionFlops(AttentionOpInterface op, ArrayRef<int64_t> sizes,
                              int64_t overD, int64_t overE) {
-  // Only products count, as is usual (Chowdhery et al., PaLM, 2022, appendix
-  // B). Without a machine, plans are weighed by products alone; counting the
-  // softmax would make the decomposition look cheaper than the op.
+  // Count only products, as is usual (Chowdhery et al., PaLM, 2022, appendix
+  // B). Without a machine model, plans are compared by products alone: counting
+  // the softmax would make the op look costlier than its decomposition.
   ShardingRule rule =
       cast<spmd::ShardingRuleOpInterface>(op.getOperation()).getShardingRule();
   double rows = 1, d = 1, e = 1;
@@ -157,7 +157,7 @@ Value AttentionForm::getScores() {
       scores, emit.constant(op.getScale().convertToDouble(), scores));
 }
 
-/// The positions of the queries, over [b,s,t].
+/// Returns the position of each query, as a tensor [b,s,t].
 Value AttentionForm::getPositions(ArrayRef<int64_t> plane) {
   Value position = emit.iota(1, plane, i32);
   Value offset = op.getOffset();

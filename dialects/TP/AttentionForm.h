@@ -10,47 +10,48 @@
 
 namespace tp {
 
-/// Emits errors if query, key and value do not fit each other, or if the
-/// operands that mask keys do not fit them. `also` lists further operands or
-/// results with one value for each query row and feature e.
+/// Emits errors if the shapes of query, key and value do not fit together, or
+/// if the operands that mask keys do not fit them. The operands or results in
+/// `also` must have the shape [b,s,k,g,e], as the attention's result has.
 mlir::LogicalResult verifyAttention(AttentionOpInterface op,
                                     llvm::ArrayRef<mlir::Value> also);
-/// Emits an error unless a value per query row, such as a log-sum-exp, is
-/// [b,s,k,g] in the type that attention computes in.
+/// Verifies a value with one number per query row, such as a log-sum-exp: it
+/// must be [b,s,k,g], in the element type in which attention computes.
 mlir::LogicalResult verifyRowValue(AttentionOpInterface op, mlir::Value value,
                                    llvm::StringRef name);
-/// The type of a value per query row.
+/// The type of a tensor with one number per query row.
 mlir::RankedTensorType getRowType(AttentionOpInterface op);
 
-/// The sharding rule, with `operands` before and `results` after the terms of
-/// the offset, the lengths and the mask.
+/// Returns the sharding rule of `op`. Its equation has the terms `operands`,
+/// then the terms of the offset, the lengths and the mask, then `results`.
 ShardingRule getAttentionRule(AttentionOpInterface op, llvm::StringRef operands,
                               llvm::StringRef results);
 
-/// The number of floating point operations if every pair of a query row and a
-/// key takes `overD` products over d and `overE` over e.
+/// Returns the number of floating-point operations. For each query row and key,
+/// the op computes `overD` dot products over d and `overE` over e.
 double getAttentionFlops(AttentionOpInterface op, llvm::ArrayRef<int64_t> sizes,
                          int64_t overD, int64_t overE);
 
-/// The offset for a device that has a block of the queries. The device counts
-/// queries from the beginning of its block. `offset` is the device's offset
-/// operand. Null if it is 0.
+/// Returns the offset of the device's first query: `offset`, the device's
+/// offset operand, plus the position at which the device's block of queries
+/// begins. Null if the sum is 0.
 mlir::Value getLocalOffset(AttentionOpInterface op, spmd::Localizer &localizer,
                            mlir::Value offset);
 
-/// The building blocks of decompositions, over [b,k,g,s,t].
+/// Builds the values that decompositions of attention consist of, as tensors
+/// [b,k,g,s,t].
 class AttentionForm {
 public:
   AttentionForm(mlir::OpBuilder &builder, AttentionOpInterface op);
 
-  /// Query-key products times the scale.
+  /// The scores: query-key products times the scale.
   mlir::Value getScores();
   /// A mask of the visible `scores`; null if all are visible.
   mlir::Value getVisible(mlir::Value scores);
   /// A value per query row [b,s,k,g], repeated for all keys.
   mlir::Value repeat(mlir::Value rows);
-  /// Rounds weights to the type in which they are multiplied by `like`: 16 bits
-  /// if `like` has 16 bits, as the original code of the models does.
+  /// Rounds weights to the type in which they are multiplied by `like`: to 16
+  /// bits if `like` has 16 bits. The original code of the models does the same.
   mlir::Value round(mlir::Value weights, mlir::Value like);
   /// Converts `like` to the type in which it is multiplied: types of less than
   /// 16 bits are widened.

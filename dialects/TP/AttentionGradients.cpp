@@ -18,7 +18,8 @@ using namespace tp;
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
-/// `op` with its log-sum-exp; rebuilds the op if it has none.
+/// If `op` has no log-sum-exp, replaces it by an equal op that has one. Returns
+/// the op with the log-sum-exp.
 static AttentionOp getWithLogSumExp(AttentionOp op, ReverseMode &reverse) {
   if (op.getLogsumexp())
     return op;
@@ -80,9 +81,9 @@ template <typename OpT> static LogicalResult verifyGradient(OpT op) {
   return verifyRowValue(op, op.getDelta(), "delta");
 }
 
-/// Emits an error unless a gradient has the type of its operand. Their
-/// encodings may differ: on a device the gradient may be an addend while the
-/// operand is not.
+/// Emits an error unless the gradient `result` has the shape and element type
+/// of `operand`. Their encodings may differ: on a device, the gradient may be a
+/// partial sum while the operand is not.
 static LogicalResult verifyLike(Operation *op, Value result, Value operand,
                                 StringRef name) {
   RankedTensorType type = typeOf(result), wanted = typeOf(operand);

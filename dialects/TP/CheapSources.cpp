@@ -37,7 +37,7 @@ void tp::splitSources(Region &region) {
     builder.setInsertionPointAfter(source);
     SmallVector<OpOperand *> uses = llvm::to_vector(
         llvm::map_range(value.getUses(), [](OpOperand &use) { return &use; }));
-    // Uses are listed in reverse order; the first use keeps the original.
+    // The last entry of `uses` is the first use, which keeps the original.
     Operation *first = uses.back()->getOwner();
     llvm::DenseMap<Operation *, Value> shared;
     for (OpOperand *use : ArrayRef(uses).drop_back()) {

@@ -27,11 +27,12 @@ namespace tp {
 bool isCheapSource(mlir::Operation *op);
 
 /// Gives every user of a cheap source in `region`, including nested regions,
-/// its own copy after the original. Loops, branches and returns get a copy for
-/// each use, as each use is a different value there. Any other op that uses the
-/// same value twice still does so afterwards, as its meaning may depend on
-/// this; for the same reason, equal sources are merged first. A source with a
-/// sharding stays shared, because the annotation applies to that one value.
+/// its own copy of the source. A loop, branch or return gets a copy for each of
+/// its uses, because each use becomes a separate value. All other ops that use
+/// a source twice still use one copy twice, because their meaning may depend on
+/// the operands being the same value. For this reason, equal sources are merged
+/// first. A source with a sharding is not copied, because the annotation
+/// applies to that one value.
 void splitSources(mlir::Region &region);
 
 /// Merges cheap sources of a block with equal attributes, including their

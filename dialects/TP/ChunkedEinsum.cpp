@@ -32,11 +32,12 @@ using namespace tp;
 // Common parts
 //===----------------------------------------------------------------------===//
 
-/// The axes along which the blocks of a dimension of `size` are sent. On one
-/// side of the exchange, the dimension is sharded along `cut`; on the other,
-/// only along `whole`, with which `cut` begins. Blocks are sent along the other
-/// axes of `cut`. Returns nullopt if `cut` does not begin with `whole`, or if
-/// the blocks differ in size.
+/// Returns the axes along which blocks of a dimension are sent. On one side of
+/// the exchange, the dimension is sharded along the axes `cut`. On the other
+/// side, it is sharded along `whole`, which must be a prefix of `cut`. Blocks
+/// are sent along the axes of `cut` that are not in `whole`. Returns nullopt if
+/// `whole` is not a prefix, or if the `size` elements of the dimension do not
+/// divide into equal blocks of `pieces` equal pieces.
 static std::optional<AxisList> getTravel(const AxisList &cut,
                                          const AxisList &whole, int64_t size,
                                          int64_t pieces) {
@@ -76,8 +77,8 @@ static double getBytes(RankedTensorType type, ArrayRef<int64_t> shape) {
 }
 
 namespace {
-/// Builds the code that each device runs, for the axes along which blocks are
-/// sent.
+/// Builds the code that each device runs. `axes` are the axes along which
+/// blocks are sent.
 class ChunkBuilder {
 public:
   ChunkBuilder(spmd::Localizer &localizer, Location loc, AxisList axes,
@@ -87,9 +88,10 @@ public:
         axes(spmd::toAttr(builder.getContext(), localizer.getMesh(), axes)),
         places(getSize(axes)), pieces(pieces) {}
 
-  /// `factor`, whose letters are `term`, with zeros in the padding of the
-  /// dimensions that are summed over: those whose letters are not in `kept`,
-  /// the letters of the result.
+  /// Returns `factor` with zeros in the padding of the dimensions that are
+  /// summed over. `term` has a letter for each dimension of `factor`, and
+  /// `kept` has the letters of the result. A dimension is summed over if `kept`
+  /// lacks its letter.
   static Value mask(spmd::Localizer &localizer, Value factor, StringRef term,
                     StringRef kept) {
     SmallVector<int64_t> dims;
@@ -99,7 +101,8 @@ public:
     return localizer.maskPadding(factor, dims, ReduceKind::Sum);
   }
 
-  /// Piece number `piece` of a block.
+  /// Returns piece number `piece` of a block, which is cut into `pieces`
+  /// pieces.
   Value getPiece(Value block, int64_t dim, int64_t piece) {
     if (pieces == 1)
       return block;
@@ -114,10 +117,11 @@ public:
     return parts.size() == 1 ? parts.front() : emit.concat(parts, dim);
   }
 
-  /// The value of the device `by` positions earlier.
+  /// Shifts `value` along the axes: returns the value of the device `by`
+  /// positions before this one.
   Value shift(Value value, int64_t by) {
-    // A value that is sent is no longer the local part that its encoding
-    // describes.
+    // Another device receives the value, so it is no longer the local part that
+    // the encoding describes.
     RankedTensorType type = typeOf(value);
     if (type.getEncoding())
       value = ReshapeOp::create(
@@ -267,8 +271,8 @@ double GatherEinsumOp::getFlops(ArrayRef<int64_t> sizes) {
   unsigned count = getOthers().size();
   double flops = 0;
   for (unsigned i = 0; i < count; ++i) {
-    // Each factor of a product is counted once. In a product, the gathered rows
-    // replace the input's own rows.
+    // Multiply the sizes of the factors, each once. The factor of the gathered
+    // rows replaces the factor of the input's own rows.
     llvm::SmallDenseSet<unsigned> factors;
     auto add = [&](const TensorFactors &tensor) {
       for (const DimFactors &dim : tensor)
@@ -347,7 +351,7 @@ GatherEinsumOp::localize(spmd::Localizer &localizer, ValueRange operands) {
     return build.contract(cast<StringAttr>(getEquations()[i]).getValue(), lhs,
                           rhs, typeOf(getResult(i)).getElementType());
   };
-  // Block k comes from the device k positions later.
+  // blocks[k] comes from the device k positions after this one.
   std::vector<SmallVector<Value>> products(count);
   for (auto &list : products)
     list.resize(build.places);
@@ -450,8 +454,8 @@ ShardingRule EinsumScatterOp::getShardingRule() {
 }
 
 double EinsumScatterOp::getFlops(ArrayRef<int64_t> sizes) {
-  // Multiply the sizes of all factors except the result's rows: they are a part
-  // of the rows that a device multiplies, which are a separate factor.
+  // Multiply the sizes of all factors except that of the result's own rows: the
+  // rows that a device multiplies are another factor.
   ShardingRule rule = getShardingRule();
   unsigned own = rule.results[0][getDim()].front();
   double volume = 2;
@@ -465,8 +469,8 @@ SmallVector<Value> EinsumScatterOp::decompose(OpBuilder &builder) {
                            getLhs(), getRhs())};
 }
 
-/// The axes along which summed letters are sharded; nullopt if they are not the
-/// same for both operands.
+/// The axes along which the letters that are summed over are sharded. Returns
+/// nullopt if a letter is sharded along different axes in the two operands.
 static std::optional<AxisList> getSummedAxes(EinsumScatterOp op,
                                              const TensorSharding &lhs,
                                              const TensorSharding &rhs) {
@@ -528,8 +532,8 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
     return build.contract(getEquation(), side == 0 ? rows : factors[0],
                           side == 0 ? factors[1] : rows, element);
   };
-  // Addend k comes from the device k positions later. The stack holds them in
-  // the order of positions, and they are added in that order.
+  // addends[k] comes from the device k positions after this one. The stack has
+  // the addends in the order of the devices, and they are added in that order.
   SmallVector<Value> addends(build.places);
   for (int64_t distance : getDistances(build.places)) {
     Value rows = build.getBlock(factors[side], from, distance);

@@ -130,7 +130,7 @@ private:
   /// gradient is wanted. A `carried` value is active, and the loss depends on
   /// it, so it has a gradient.
   SmallVector<bool> active, carried;
-  /// Values from outside that have gradients.
+  /// Values defined outside the loop that get gradients from it.
   SmallVector<Value> captured;
 
   /// The backward loop. Its block has, in this order: the counter of the
@@ -138,11 +138,13 @@ private:
   /// iteration yields, and the gradients.
   ForOp backward;
   Value at;
-  /// Placeholders for the values that are carried into the forward iteration.
+  /// Placeholders for the values that a forward iteration receives from the
+  /// iteration before it.
   SmallVector<BlockArgument> entering;
   YieldOp yielded;
   SmallVector<Operation *> iteration;
-  /// The values that the backward iteration needs, with the stack of each.
+  /// The forward values that the backward iteration needs, each of which is
+  /// saved in a stack.
   llvm::SetVector<Value> saved;
   ForOp forward;
 };
@@ -166,7 +168,8 @@ void LoopGradient::findActive() {
   }
 }
 
-/// Follows the loss from the yielded values back to the loop's arguments.
+/// Finds the `carried` values: follows the values that the loss depends on from
+/// the loop's yield back to its arguments.
 void LoopGradient::findCarried() {
   ReverseMode inner = reverse.getInner(reverse.getBuilder());
   for (auto [i, arg] : llvm::enumerate(op.getRegionIterArgs()))
@@ -364,7 +367,7 @@ void LoopGradient::loadSaved() {
 }
 
 void LoopGradient::finishBackward() {
-  // Gradients of outer values include the contributions from before the loop.
+  // The loop's results include the gradients from before the loop.
   ResultRange results = backward.getResults();
   for (auto [value, gradient] :
        llvm::zip_equal(captured, results.take_back(captured.size())))
@@ -388,8 +391,8 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
   getUsedValuesDefinedAbove(getBranches(), outside);
   outside.remove_if([&](Value value) { return !reverse.isWanted(value); });
 
-  // Each branch recomputes its forward ops, and then adds to the gradients that
-  // outer values have so far.
+  // Each branch recomputes its forward ops. It then adds to the gradients that
+  // the outer values have before the op.
   SmallVector<std::unique_ptr<Region>> regions;
   SmallVector<SmallVector<Value>> gradients;
   for (Region &branch : getBranches()) {
@@ -417,7 +420,7 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
       own.push_back(inner.getGradient(value));
   }
 
-  // The gradients to which some branch adds.
+  // The gradients of outer values to which at least one branch adds.
   SmallVector<unsigned> changed;
   SmallVector<Type> types;
   for (unsigned i : llvm::seq<unsigned>(outside.size())) {

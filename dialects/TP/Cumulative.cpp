@@ -39,7 +39,8 @@ ShardingRule CumulativeOp::getShardingRule() {
   return rule.build();
 }
 
-/// The number of doublings until the distance spans `length` elements.
+/// The number of times that a distance of 1 must be doubled to reach `length`
+/// elements.
 static unsigned getDoublings(int64_t length) {
   return length < 2 ? 0 : llvm::Log2_64_Ceil(length);
 }
@@ -63,8 +64,9 @@ static Value combine(OpBuilder &builder, Location loc, ReductionKind kind,
   llvm_unreachable("covered switch");
 }
 
-/// After the step with distance `by`, each element combines the 2 * by elements
-/// that end with it. So the number of steps is the logarithm of the length.
+/// Combines each element with the element `by` before it, for by = 1, 2, 4 and
+/// so on. After this step, an element combines the 2 * by elements up to and
+/// including itself. So the number of steps is the logarithm of the length.
 SmallVector<Value> CumulativeOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   int64_t dim = getDim(), length = typeOf(getInput()).getDimSize(dim);
@@ -107,8 +109,8 @@ CumulativeOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Builds the local form: the result of each block by itself, combined with the
-/// totals of all preceding blocks.
+/// Builds the local form: computes the result of each block by itself, then
+/// combines it with the totals of all preceding blocks.
 class CumulativeLocalizer {
 public:
   CumulativeLocalizer(CumulativeOp op, spmd::Localizer &localizer)
@@ -145,20 +147,20 @@ private:
     SmallVector<int64_t> shape(result.getShape());
     starts[dim] = op.getReverse() ? 0 : shape[dim] - 1;
     shape[dim] = 1;
-    // The total is not a part of a tensor, so it has no encoding.
+    // The total is no local part of a tensor, so its type has no encoding.
     Value total = SliceOp::create(
         builder, loc, RankedTensorType::get(shape, result.getElementType()),
         own, starts, strides);
-    // The same as within a block, but each device starts with the total of the
-    // preceding block.
+    // Doubles the distance as within a block. Each device starts with the total
+    // of the preceding block.
     Value before = receive(total, 1);
     for (int64_t by = 1; by < getSize(axes) - 1; by *= 2)
       before = combine(builder, loc, op.getKind(), receive(before, by), before);
     return before;
   }
 
-  /// The value of the device `by` positions earlier, or the identity if there
-  /// is none.
+  /// Returns the value of the device `by` positions before this one. If there
+  /// is no such device, returns the identity.
   Value receive(Value value, int64_t by) {
     const Mesh &mesh = localizer.getMesh();
     MLIRContext *context = builder.getContext();
@@ -166,7 +168,7 @@ private:
     Value moved =
         spmd::ShiftOp::create(builder, loc, value.getType(), value, mesh.name,
                               attr, op.getReverse() ? -by : by, "fill");
-    // Devices without a sender get zeros.
+    // A device without a sender receives zeros, the identity of a sum.
     if (op.getKind() == ReductionKind::Sum)
       return moved;
     auto scalar = RankedTensorType::get({}, builder.getIntegerType(32));
@@ -183,7 +185,7 @@ private:
                        emit.splat(emit.constant(getIdentity()), shape));
   }
 
-  /// Repeats a row for each row of the block.
+  /// Repeats a single row for each row of the block.
   Value repeat(Value row) {
     SmallVector<int64_t> shape, dims;
     for (auto [i, size] : llvm::enumerate(result.getShape()))

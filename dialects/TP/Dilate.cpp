@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace tp;
 using spmd::Linearity;
 
-/// The input elements that are in the result, and their positions; a piece of
-/// size 0 if there are none.
+/// Describes the input elements that the result contains, and where they are in
+/// the result. The piece has size 0 if the result contains none of them.
 static Piece getPiece(DilateOp op) {
   int64_t dim = op.getDim(), spacing = op.getSpacing(), low = op.getLow();
   int64_t length = op.getType().getDimSize(dim);
@@ -111,7 +111,7 @@ SmallVector<Value> DilateOp::decompose(OpBuilder &builder) {
   if (typeOf(x).getDimSize(dim) != piece.size)
     x = emit.slice(x, starts, shape);
   x = emitApart(emit, builder, getLoc(), x, getFill(), dim, getSpacing());
-  // There may be more rows than the result has room for, or fewer.
+  // `x` may have more rows than fit into the result, or fewer.
   int64_t room = length - piece.at;
   starts[dim] = 0;
   if (typeOf(x).getDimSize(dim) > room) {
@@ -128,8 +128,8 @@ SmallVector<Value> DilateOp::decompose(OpBuilder &builder) {
 // Sharded dimensions
 //===----------------------------------------------------------------------===//
 
-/// The window if the dimension is sharded over `from` devices in the input and
-/// `to` in the result.
+/// The input rows that each device needs if the dimension is sharded over
+/// `from` devices in the input and over `to` devices in the result.
 static std::optional<Window> getWindow(DilateOp op, int64_t from, int64_t to) {
   int64_t dim = op.getDim();
   return getWindow(BlockLayout{op.getInput().getType().getDimSize(dim), from},
@@ -162,7 +162,8 @@ DilateOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Spaces out the rows that a device's block needs, and slices the block.
+/// Builds the local form: gets the input rows that the device's result block
+/// needs, spaces them out, and takes the block from them.
 class DilateLocalizer {
 public:
   DilateLocalizer(DilateOp op, spmd::Localizer &localizer, ValueRange operands)
@@ -195,9 +196,10 @@ public:
   }
 
 private:
-  /// Sets rows outside of the input's range to fill, where needed. On devices
-  /// that have some rows of that range, the rows next to it are already fill.
-  /// On other devices, the rows of the strip are undefined.
+  /// Sets the result rows before and after the piece to fill, if some of them
+  /// are not fill yet. A device with rows of the piece already has fill
+  /// directly before and after them. On a device without such rows, all rows
+  /// are undefined.
   Value fillOutside(Value value) {
     Piece piece = getPiece(op);
     int64_t length = op.getType().getDimSize(dim), end = piece.getEnd();
@@ -207,7 +209,7 @@ private:
                     (length - 1) / block != (end - 1) / block;
     if (!isBefore && !isBehind)
       return value;
-    // Elements may be partial sums, but positions are not.
+    // Row numbers are not partial sums, even if the elements are.
     TensorSharding sharding = localizer.getSharding(op.getResult());
     sharding.unreduced.clear();
     auto withElement = [&](Type element) {

@@ -91,7 +91,7 @@ LogicalResult tp::verifyEinsum(Operation *op, StringRef equation, Value lhs,
 }
 
 LogicalResult EinsumOp::verify() {
-  // There are many of these ops, so this uses the cache of sharding rules.
+  // Most programs have many einsums, so look up the rule in the cache.
   return verifyContraction(*this, getEquation(), getLhs(), getRhs(),
                            getResult(), [&] {
                              std::string why;
@@ -216,8 +216,8 @@ ShardingRule ReduceOp::getShardingRule() {
   RuleBuilder rule(1, 1);
   for (auto [dim, size] : llvm::enumerate(typeOf(getInput()).getShape())) {
     bool reduced = llvm::is_contained(getDims(), int64_t(dim));
-    // There is no reduction kind for partial products, so the factor must be
-    // whole.
+    // Partial products cannot be combined (ReduceKind has no product), so the
+    // factor must not be sharded.
     FactorKind kind = reduced && getKind() == ReductionKind::Prod
                           ? FactorKind::Whole
                           : FactorKind::PassThrough;

@@ -73,7 +73,7 @@ public:
   }
 
 private:
-  /// Repeats a value, which has the shape of the result, along the reduced
+  /// Repeats `value`, which has the shape of the result, along the reduced
   /// dimensions.
   Value repeat(Value value) {
     SmallVector<int64_t> dims;
@@ -83,7 +83,7 @@ private:
     return emit.broadcast(value, typeOf(input).getShape(), dims);
   }
 
-  /// Elements that equal the result share its gradient.
+  /// Elements that equal the result share its gradient equally.
   Value choose() {
     Value isResult =
         emit.compare(ComparePredicate::EQ, input, repeat(op.getResult()));
@@ -149,8 +149,8 @@ LogicalResult ReduceOp::addGradients(ReverseMode &reverse) {
 }
 
 LogicalResult CumulativeOp::addGradients(ReverseMode &reverse) {
-  // An element is part of the sums at all later positions, so their gradients
-  // are accumulated in the opposite direction.
+  // An element is an addend of the sums at all later positions, so its gradient
+  // is a cumulative sum of their gradients, in the opposite direction.
   if (getKind() == ReductionKind::Sum) {
     reverse.add(getInput(),
                 reverse.getEmitter().cumulative(

@@ -19,10 +19,10 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
     return kind == ReduceKind::Sum ? Linearity::Joint : Linearity::None;
   case UnaryKind::StopGradient:
     return Linearity::Joint;
-  // A non-decreasing function could be linear in maxima, since f(max(a, b)) =
-  // max(f(a), f(b)). But an elementwise op does not shrink its operand, so
-  // reducing it earlier costs the same, and verification replaces functions by
-  // random ones, which are not monotone.
+  // A non-decreasing function f commutes with maxima: f(max(a, b)) = max(f(a),
+  // f(b)). This is not used: reducing the operand before an element-wise op
+  // costs as much as reducing the result, and verification replaces f by a
+  // random function, which is not monotone.
   case UnaryKind::Sign:
   case UnaryKind::Exp:
   case UnaryKind::Expm1:
@@ -52,8 +52,8 @@ Linearity tp::getLinearity(UnaryKind unary, ReduceKind kind) {
 Linearity tp::getLinearity(BinaryKind binary, unsigned operand, ReduceKind kind,
                            Type type) {
   // Integer division truncates. Integer addition wraps around, so it does not
-  // preserve order: in a maximum, a device without data holds the smallest
-  // number, and adding -1 makes it the largest.
+  // commute with a maximum: a device without data holds the smallest number,
+  // and adding -1 to it gives the largest.
   bool isInteger = isIntegerTensor(type);
   if (isInteger && (binary == BinaryKind::Div || kind != ReduceKind::Sum) &&
       binary != BinaryKind::Max && binary != BinaryKind::Min)
@@ -137,8 +137,8 @@ Linearity ConvertOp::getLinearity(unsigned, ReduceKind kind) {
                 to.getWidth() >= from.getWidth();
   if (kind == ReduceKind::Sum)
     return widens ? Linearity::Joint : Linearity::None;
-  // A device without data holds an infinity, which the result's type must have
-  // as well.
+  // A device without data holds an infinity, so the result's type must have
+  // infinities.
   return APFloat::semanticsHasInf(to.getFloatSemantics()) ? Linearity::Joint
                                                           : Linearity::None;
 }

@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The gradients of element-wise ops. At points where a function is not
-// differentiable, the gradient is as in JAX: equal operands of a maximum share
-// it, and that of |x| at 0 is 0.
+// differentiable, the gradient is as in JAX: equal operands of a maximum get
+// half of it each, and the gradient of |x| at 0 is 0.
 
 #include "dialects/TP/Formulas.h"
 #include "dialects/TP/ReverseMode.h"
@@ -53,7 +53,7 @@ static Value getUnaryGradient(UnaryKind unary, Value x, Value y, Value g,
   case UnaryKind::Ceil:
   case UnaryKind::RoundEven:
   case UnaryKind::StopGradient:
-  // These are functions of integers.
+  // Functions of integers have no gradient.
   case UnaryKind::Not:
   case UnaryKind::Popcount:
   case UnaryKind::CountLeadingZeros:
@@ -70,8 +70,8 @@ void tp::addUnaryGradient(UnaryKind unary, Operation *op,
     reverse.add(x, gradient);
 }
 
-/// The share of g for an operand of a maximum or minimum y: all of it if only
-/// this operand equals y, half if both do.
+/// The part of the gradient g that an operand of y, a maximum or minimum, gets:
+/// all of g if only this operand equals y, half of g if both operands do.
 static Value getChoiceGradient(Value operand, Value other, Value y, Value g,
                                Formulas f) {
   Value both = f.equal(operand, other);
@@ -95,7 +95,7 @@ struct Binary {
 Value Binary::getPowGradient(unsigned operand) {
   Value zero = f.constant(0, y), one = f.constant(1, y);
   if (operand == 1) {
-    // x^y log(x), which counts as 0 for x = 0.
+    // x^y log(x), which is taken to be 0 for x = 0.
     Value base = f.select(f.equal(lhs, zero), one, lhs);
     return f.mul(g, f.mul(f.unary<LogOp>(base), y));
   }
@@ -136,7 +136,7 @@ Value Binary::getGradient(BinaryKind binary, unsigned operand) {
     Value scaled = f.div(g, f.add(f.square(lhs), f.square(rhs)));
     return operand == 0 ? f.mul(scaled, rhs) : f.neg(f.mul(scaled, lhs));
   }
-  // These are functions of integers.
+  // Functions of integers have no gradient.
   case BinaryKind::And:
   case BinaryKind::Or:
   case BinaryKind::Xor:

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Short forms for writing decompositions, local forms and imports.
+/// \file Emitter: short functions that create ops, for decompositions, for the
+/// ops of one device, and for imports.
 
 #ifndef TPOPT_DIALECTS_TP_EMITTER_H
 #define TPOPT_DIALECTS_TP_EMITTER_H
@@ -42,7 +43,8 @@ public:
   mlir::Value widen(mlir::Value x);
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<int64_t> dims);
-  /// Repeats `row` along dimension `dim` of `like`, which `row` lacks.
+  /// Repeats `row` along dimension `dim` of `like`. The shape of `row` is that
+  /// of `like` without this dimension.
   mlir::Value repeatAlong(mlir::Value row, mlir::Value like, unsigned dim);
   mlir::Value reduce(ReductionKind kind, mlir::Value x, int64_t dim);
   mlir::Value reduce(ReductionKind kind, mlir::Value x,
@@ -66,7 +68,7 @@ public:
   mlir::Value bitcast(mlir::Value x, mlir::Type elementType);
   mlir::Value gather(mlir::Value x, mlir::Value indices, int64_t axis,
                      int64_t batchDims);
-  /// Updates an input shaped like `x`, with the same kind of indices as
+  /// Creates a scatter into an input shaped like `x`. The indices are as in
   /// `gather`.
   mlir::Value scatter(ScatterKind kind, mlir::Value x, mlir::Value indices,
                       mlir::Value updates, int64_t axis, int64_t batchDims);
@@ -91,7 +93,8 @@ private:
   mlir::Location loc;
 };
 
-/// A mask of `logits` [...v]: true at the label [...] of each row.
+/// Returns a mask of the shape of `logits`. In each row, the element at the
+/// row's label is true.
 mlir::Value isLabel(Emitter &emit, mlir::Value labels, mlir::Value logits);
 
 } // namespace tp

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Keys of hash tables that identify equal ops.
+/// \file Traits for hash tables of ops, in which equal ops are the same key.
 
 #ifndef TPOPT_DIALECTS_TP_EQUALOPS_H
 #define TPOPT_DIALECTS_TP_EQUALOPS_H
@@ -29,7 +29,8 @@ struct EqualOps : llvm::DenseMapInfo<mlir::Operation *> {
   }
 
 protected:
-  /// Returns true if `op` only marks an empty slot of a table.
+  /// Returns true if `op` is the key that marks an empty or erased slot of a
+  /// hash table.
   static bool isMarker(const mlir::Operation *op) {
     return op == getEmptyKey() || op == getTombstoneKey();
   }

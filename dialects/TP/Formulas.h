@@ -50,11 +50,11 @@ public:
     return weight < 0.5 ? add(a, scale(sub(b, a), weight))
                         : sub(b, scale(sub(b, a), 1 - weight));
   }
-  /// The same with a scalar tensor as weight.
+  /// Like lerp above, with a scalar tensor as weight.
   mlir::Value lerp(mlir::Value a, mlir::Value b, mlir::Value weight) {
     return add(a, scale(sub(b, a), weight));
   }
-  /// The sum over all elements, a scalar.
+  /// The sum of the squares of all elements, a scalar.
   mlir::Value sumOfSquares(mlir::Value x) {
     return reduce(ReductionKind::Sum, square(x),
                   llvm::to_vector(llvm::seq<int64_t>(typeOf(x).getRank())));

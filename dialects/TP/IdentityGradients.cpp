@@ -1,9 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of identity ops of the `spmd` dialect. That dialect does not
-// depend on gradients. Requests for a value's sharding also apply to its
-// gradient.
+// The gradients of identity ops of the `spmd` dialect, which itself does not
+// depend on gradients. An op that requests a sharding for a value requests the
+// same sharding for the value's gradient.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -30,8 +30,8 @@ struct BarrierGradient
     : GradientOpInterface::ExternalModel<BarrierGradient, spmd::BarrierOp> {
   LogicalResult addGradients(Operation *op, ReverseMode &reverse) const {
     auto barrier = cast<spmd::BarrierOp>(op);
-    // The gradient flows in the opposite direction, so the allowed direction is
-    // reversed.
+    // The gradient flows through the barrier in the opposite direction, so
+    // reverse the direction that the barrier allows.
     StringRef allowed = barrier.getAllowedDirection();
     if (allowed == "forward" || allowed == "backward")
       allowed = allowed == "forward" ? "backward" : "forward";

@@ -14,8 +14,7 @@ using spmd::Linearity;
 using spmd::PropagationClass;
 
 //===----------------------------------------------------------------------===//
-// Gather and scatter: the same dimensions in two directions
-//===----------------------------------------------------------------------===//
+// Gather and scatter: reading and writing at the same indices
 
 /// The shape of a gather's result, or of a scatter's updates. Fails, with an
 /// error, if the operands do not fit.
@@ -67,9 +66,10 @@ static void addGatherDims(RuleBuilder &rule, unsigned axisFactor,
     rule.addDim(gathered, inputFactors[i]);
 }
 
-/// `indices` relative to the start of the device's block of `global`, dimension
-/// `axis`. Indices outside of the block stay outside; an index past the global
-/// end must not hit the padding of the last block.
+/// Subtracts the start of the device's block of `global`, in dimension `axis`,
+/// from `indices`. Indices of elements outside of the block remain out of
+/// range. If the last block has padding, an index past the end of `global`
+/// becomes -1, so that it does not address this padding.
 static Value makeIndicesLocal(spmd::Localizer &localizer, Location loc,
                               Value indices, Value global, unsigned axis) {
   Value begin = localizer.getBlockBegin(global, axis);
@@ -78,8 +78,8 @@ static Value makeIndicesLocal(spmd::Localizer &localizer, Location loc,
   OpBuilder &builder = localizer.getBuilder();
   Emitter emit(builder, loc);
   auto type = typeOf(indices);
-  // The start of a block, or a difference, may not fit into a narrow index
-  // type.
+  // The start of a block, or an index minus this start, may not fit into a
+  // narrow type.
   if (type.getElementType().getIntOrFloatBitWidth() < 32) {
     type = RankedTensorType::get(type.getShape(), builder.getI32Type(),
                                  type.getEncoding());
@@ -133,7 +133,7 @@ ShardingRule GatherOp::getShardingRule() {
 double GatherOp::getFlops(ArrayRef<int64_t>) { return 0; }
 
 Linearity GatherOp::getLinearity(unsigned operand, ReduceKind kind) {
-  // Out-of-range indices give zeros, which are only the identity of a sum.
+  // Out-of-range indices give zeros, which are the identity only for sums.
   return operand == 0 && kind == ReduceKind::Sum ? Linearity::Joint
                                                  : Linearity::None;
 }
@@ -166,8 +166,8 @@ LogicalResult ScatterOp::verify() {
            << "updates must be "
            << RankedTensorType::get(*shape,
                                     typeOf(getInput()).getElementType());
-  // On a device the result may be an addend while the input is not, so
-  // encodings may differ.
+  // On a device, the result may be a partial sum while the input is not, so
+  // only compare shapes and element types.
   if (getType().getShape() != typeOf(getInput()).getShape() ||
       getType().getElementType() != typeOf(getInput()).getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
@@ -179,9 +179,9 @@ ShardingRule ScatterOp::getShardingRule() {
   RuleBuilder rule(3, 1);
   RankedTensorType input = typeOf(getInput());
   unsigned axis = rule.addFactor(input.getDimSize(getAxis()));
-  // Each device may add up its share of the updates: one device adds to the
-  // input, all others to zeros. Updates that overwrite or multiply must be
-  // applied in order.
+  // Each device can apply its own updates and give a partial sum: one device
+  // adds them to the input, all others to zeros. Updates that overwrite or
+  // multiply must be applied in order.
   addGatherDims(
       rule, axis,
       getKind() == ScatterKind::Add ? FactorKind::Reduction : FactorKind::Whole,
@@ -204,8 +204,9 @@ ScatterOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
                         getAxis(), getBatchDims(), getType())};
 }
 
-/// A scalar that is true on the device with the first updates along all
-/// dimensions of `op`'s indices; null if each device has all of them.
+/// Returns a scalar that is true on the device that holds the first block of
+/// `op`'s indices along every sharded dimension. Returns null if every device
+/// holds all indices.
 static Value hasFirstUpdates(spmd::Localizer &localizer, ScatterOp op) {
   Emitter emit(localizer.getBuilder(), op.getLoc());
   Value all;
@@ -226,7 +227,7 @@ FailureOr<SmallVector<Value>> ScatterOp::localize(spmd::Localizer &localizer,
   OpBuilder &builder = localizer.getBuilder();
   Value indices =
       makeIndicesLocal(localizer, getLoc(), operands[1], getInput(), getAxis());
-  // One device adds to the input, all others to zeros.
+  // The first device adds to the input, all others add to zeros.
   Value input = operands[0];
   if (Value isFirst = hasFirstUpdates(localizer, *this)) {
     Emitter emit(builder, getLoc());
@@ -240,7 +241,7 @@ FailureOr<SmallVector<Value>> ScatterOp::localize(spmd::Localizer &localizer,
   }
   Value updates = operands[2];
   if (getKind() == ScatterKind::Add) {
-    // Updates for padding indices add nothing, whatever these indices are.
+    // Updates in the padding must add nothing, so set them to zero.
     int64_t count = typeOf(getIndices()).getRank() - int64_t(getBatchDims());
     updates = localizer.maskPadding(
         updates,
@@ -321,8 +322,10 @@ static LogicalResult verifyFits(Operation *op, RankedTensorType whole,
 
 namespace {
 
-/// A part that starts at a computed index, on a device that holds a block of
-/// the dimensions in which the part is shorter than the whole.
+/// The part of a tensor that a dynamic slice reads or writes, as seen by a
+/// device that holds a block of the tensor. The part begins at a computed
+/// index. `window` is the range of the block's rows that can belong to the
+/// part:
 ///
 ///     whole        0 ............ start ....... start + length ....... size
 ///     block                begin ....... begin + block
@@ -342,8 +345,8 @@ public:
       if (!begin)
         continue;
       cut.push_back(dim);
-      // Clamps the start to the whole tensor; the ops on the device's block
-      // would clamp it to the block.
+      // Clamp the start so that the part fits into the whole tensor: an op on
+      // the block would clamp it to the block.
       Value start = clamp(widen(starts[dim]), size - length);
       first[dim] = emit.binary<SubOp>(emit.convert(start, i32()), begin);
       window[dim] = std::min(length, local.getDimSize(dim));
@@ -370,7 +373,7 @@ public:
 
 private:
   Type i32() { return builder.getI32Type(); }
-  /// The last index may not fit into a narrow type.
+  /// The last index may not fit into a narrow integer type.
   Value widen(Value start) {
     bool isNarrow = typeOf(start).getElementType().getIntOrFloatBitWidth() < 32;
     return isNarrow ? emit.convert(start, i32()) : start;
@@ -396,7 +399,7 @@ ShardingRule DynamicSliceOp::getShardingRule() {
   RuleBuilder rule(result, 1);
   for (auto [from, to] :
        llvm::zip(typeOf(getInput()).getShape(), getType().getShape())) {
-    // Devices whose block does not contain the part add zeros.
+    // A device adds zeros for the rows of the slice that its block lacks.
     bool pass = from == to;
     unsigned factor = rule.addFactor(from, pass ? FactorKind::PassThrough
                                                 : FactorKind::Reduction);
@@ -420,7 +423,8 @@ DynamicSliceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
       evaluator.dynamicSlice(operands[0], operands.drop_front(), getType())};
 }
 
-/// Takes the rows that are in the block, and uses zeros for all others.
+/// Takes the rows of the slice that are in the device's block, and uses zeros
+/// for its other rows.
 FailureOr<SmallVector<Value>>
 DynamicSliceOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();

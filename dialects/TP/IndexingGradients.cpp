@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of ops that address elements by indices. The gradient of an op
-// that reads a few elements is added to just these elements of its input's
-// gradient. So the cost of many reads of a large tensor is proportional to the
-// number of elements that they read.
+// The gradients of ops that address elements by indices. An op that reads a few
+// elements adds its gradient to only these elements of the input's gradient. So
+// the cost of many small reads of a large tensor is proportional to the number
+// of elements that they read.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -24,7 +24,7 @@ LogicalResult GatherOp::addGradients(ReverseMode &reverse) {
 
 namespace {
 
-/// The gradients of a scatter, by kind.
+/// Builds the gradients of a scatter, according to its kind.
 class ScatterGradient {
 public:
   ScatterGradient(ScatterOp op, ReverseMode &reverse)
@@ -73,8 +73,9 @@ private:
                   emit.select(getLast(), gather(g), emit.constant(0, updates)));
   }
 
-  /// A mask of the last update of each element. The numbers of the updates are
-  /// scattered like the updates, and read back.
+  /// Returns a mask that is true for the last update of each element. To find
+  /// it, scatters the numbers of the updates like the updates, and reads the
+  /// numbers back.
   Value getLast() {
     Value indices = op.getIndices();
     ArrayRef<int64_t> shape = typeOf(indices).getShape();
@@ -109,7 +110,7 @@ private:
     return emit.broadcast(isLast, typeOf(updates).getShape(), dims);
   }
 
-  /// All elements that equal the result share its gradient.
+  /// All elements that equal the result share its gradient equally.
   void choose() {
     Value isInput = indicate(input, op.getResult());
     Value isUpdate = indicate(updates, gather(op.getResult()));
@@ -185,7 +186,8 @@ LogicalResult DynamicUpdateSliceOp::addGradients(ReverseMode &reverse) {
   return success();
 }
 
-/// Adds elements to those along `dim` that are given by `indices`.
+/// Adds `g` to the gradient of `input`, at the positions along `dim` that
+/// `indices` gives.
 static void addAlong(ReverseMode &reverse, Value input, Value indices, Value g,
                      int64_t dim) {
   Emitter emit = reverse.getEmitter();

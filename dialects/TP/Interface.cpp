@@ -19,8 +19,8 @@ Role tp::getRole(FunctionOpInterface function, unsigned argument) {
   if (auto given =
           toRole(function.getArgAttrOfType<StringAttr>(argument, kRoleAttr)))
     return *given;
-  // An argument with a source was loaded, so it is a weight even if a training
-  // step overwrites it.
+  // An argument with `tp.source` was loaded, so it is a parameter even if a
+  // training step overwrites it.
   if (function.getArgAttr(argument, kSourceAttr))
     return Role::Parameter;
   if (function.getArgAttr(argument, kDonatedAttr))

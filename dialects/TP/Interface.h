@@ -36,10 +36,11 @@ mlir::StringAttr getInputName(mlir::func::FuncOp function, unsigned index);
 /// The `tp.name` of a result, or `result` and its number.
 mlir::StringAttr getOutputName(mlir::func::FuncOp function, unsigned index);
 
-/// The name of an argument in the text that a program was read from, `up` for
-/// `%up`; null if it is not known. A `tp.name` takes precedence.
+/// The name of an argument in the program text: `up` for `%up`. Null if the
+/// name is not known. If the argument has a `tp.name`, that name takes
+/// precedence.
 mlir::StringAttr getTextName(mlir::BlockArgument argument);
-/// A location that records such a name.
+/// Returns a location that records `name` as the name in the program text.
 mlir::Location withTextName(mlir::Location location, llvm::StringRef name);
 
 } // namespace tp

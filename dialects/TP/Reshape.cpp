@@ -19,7 +19,8 @@ ShardingRule ReshapeOp::getShardingRule() {
 }
 
 namespace {
-/// One side of a group of dimensions that a reshape splits or merges.
+/// One side (operand or result) of a group of dimensions that a reshape splits
+/// or merges.
 struct Side {
   ArrayRef<int64_t> shape;
   const TensorSharding &layout;
@@ -43,7 +44,8 @@ struct Side {
     return axes;
   }
 
-  /// The blocks of all `n` elements.
+  /// The blocks into which this side's sharding splits the `n` elements of the
+  /// whole group of dimensions.
   Blocks getBlocks(int64_t n) const {
     unsigned dim = begin;
     while (shape[dim] == 1)
@@ -118,7 +120,8 @@ ReshapeOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   return exchanges;
 }
 
-/// Handles the last dimensions first, so that earlier ones keep their numbers.
+/// Handles the groups of dimensions from last to first, so that the numbers of
+/// the earlier dimensions stay valid.
 FailureOr<SmallVector<Value>> ReshapeOp::localize(spmd::Localizer &localizer,
                                                   ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();
@@ -130,7 +133,7 @@ FailureOr<SmallVector<Value>> ReshapeOp::localize(spmd::Localizer &localizer,
       getType().getShape(), localizer.getSharding(getResult()));
   for (const Restack &restack : llvm::reverse(restacks)) {
     std::optional<Window> window = restack.getWindow(kMostDistances);
-    // Partition checks getExchanges(); only a hand-written sharding gets here.
+    // Only a sharding that the user wrote fails here: see getExchanges().
     if (!window)
       return emitError() << prefix(ErrorCode::TooManyExchanges)
                          << "each device needs elements from more than "

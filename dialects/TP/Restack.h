@@ -1,12 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Reshapes between blocks of different sizes.
+/// \file Reshapes whose input and result are split into blocks of different
+/// sizes.
 ///
-/// 576 features on 2 devices are 288 each; as 9 heads of 64 they are 5 heads
-/// and 4, that is, 320 features and 256. No layout of the flat dimension has
-/// such blocks, and none is needed: only the 32 features that differ are sent
-/// when the reshape is localized.
+/// Two devices hold 576 features, 288 each. A reshape to 9 heads of 64 features
+/// gives them 5 and 4 heads, which are 320 and 256 features. A sharding of 576
+/// features cannot describe such blocks, and it need not: when the reshape is
+/// localized, only the 32 features are sent that move from one device to the
+/// other.
 
 #ifndef TPOPT_DIALECTS_TP_RESTACK_H
 #define TPOPT_DIALECTS_TP_RESTACK_H
@@ -15,10 +17,10 @@
 
 namespace tp {
 
-/// Dimensions [inputBegin, inputEnd) and [resultBegin, resultEnd) of a reshape
-/// have the same elements. The first of them with a size above 1 is sharded
-/// along `axes` on both sides, and all others are whole. In row-major order,
-/// the elements are in blocks that differ between the two sides.
+/// Dimensions [inputBegin, inputEnd) of a reshape's input become dimensions
+/// [resultBegin, resultEnd) of its result. In both groups, only the first
+/// dimension of size above 1 is sharded, along `axes`. The sizes of the blocks,
+/// in elements of the group, differ between input and result.
 struct Restack {
   AxisList axes;
   unsigned inputBegin, inputEnd;
@@ -32,8 +34,8 @@ struct Restack {
   }
 };
 
-/// In the order of dimensions. All other dimensions of the reshape need no
-/// communication.
+/// Returns the groups of dimensions whose blocks differ, in order. All other
+/// dimensions of the reshape need no communication.
 llvm::SmallVector<Restack, 1> getRestacks(llvm::ArrayRef<int64_t> input,
                                           const TensorSharding &inputLayout,
                                           llvm::ArrayRef<int64_t> result,

@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// `loc`, marked as the gradient of the op there. The forward location remains
-/// nested in it, so that layers are still found.
+/// Returns a location that marks an op as part of the gradient of the op at
+/// `loc`. It contains `loc`, so that the op's layer can still be found.
 static Location getGradientLoc(Location loc) {
   StringRef name;
   loc->walk([&](Location part) {
@@ -135,7 +135,7 @@ tp::buildGradients(func::FuncOp function, Value loss, ArrayRef<Value> wanted) {
     Value gradient = reverse.getGradient(value);
     gradients.push_back(gradient ? gradient : emit.constant(0, value));
   }
-  // Decompositions compute more than the gradients need.
+  // Decompositions may compute values that no gradient needs: erase these.
   auto isGradient = [&](Value result) {
     return llvm::is_contained(gradients, result);
   };

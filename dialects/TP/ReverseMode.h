@@ -27,16 +27,17 @@
 
 namespace tp {
 
-/// The gradients of the values of one block, while they are being built. The
-/// loss is differentiated with respect to some values; a gradient is wanted for
-/// each value that depends on one of these.
+/// The gradients of the values of one block, while they are being built. A
+/// gradient is wanted for the values with respect to which the loss is
+/// differentiated, and for all values that depend on them.
 class ReverseMode {
 public:
   /// Ops are built at the insertion point of `builder`.
   ReverseMode(mlir::OpBuilder &builder, mlir::Location loc)
       : builder(builder), loc(loc) {}
-  /// A ReverseMode for a nested block that is built by `builder`. It wants the
-  /// gradients of the same outer values, and knows none of them yet.
+  /// Returns a ReverseMode for a nested block that `builder` builds. It wants
+  /// the gradients of the same outer values, but has no gradient of any value
+  /// yet.
   ReverseMode getInner(mlir::OpBuilder &builder) const {
     ReverseMode inner(builder, loc);
     inner.wanted = wanted;
@@ -56,9 +57,10 @@ public:
   mlir::Value getGradient(mlir::Value value) const {
     return gradients.lookup(value);
   }
-  /// Like `getGradient`, but with explicit zeros.
+  /// Like `getGradient`, but returns a tensor of zeros instead of null.
   mlir::Value getOrZero(mlir::Value value);
-  /// Adds to the gradient of `value`, if it is wanted.
+  /// Adds `gradient` to the gradient of `value`. Does nothing if no gradient of
+  /// `value` is wanted.
   void add(mlir::Value value, mlir::Value gradient);
   /// Replaces the gradient of `value`.
   void set(mlir::Value value, mlir::Value gradient) {

@@ -47,9 +47,9 @@ static ShardingRule makeSourceRule(RankedTensorType type) {
   return rule.build();
 }
 
-/// Adds the next dimension of operand 0 and of the result. With `whole`, the op
-/// keeps all of the dimension, which passes through; otherwise, both sides need
-/// it whole.
+/// Appends a dimension to operand 0 and to the result. If `whole` is true, the
+/// op takes all of the dimension, so that the dimension passes through.
+/// Otherwise the dimension must not be sharded in either of them.
 static void addPassOrWhole(RuleBuilder &rule, int64_t operandSize,
                            int64_t resultSize, bool whole) {
   if (whole) {
@@ -72,7 +72,7 @@ ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseAttribute(value, "value", result.attributes) ||
       parser.parseOptionalAttrDict(result.attributes))
     return failure();
-  // After Localize, the type has an encoding that the value cannot have.
+  // After Localize, the result type has an encoding, unlike the value's type.
   type = value.getType();
   if (succeeded(parser.parseOptionalKeyword("as")) && parser.parseType(type))
     return failure();

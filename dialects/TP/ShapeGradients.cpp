@@ -39,14 +39,15 @@ LogicalResult ReshapeOp::addGradients(ReverseMode &reverse) {
   return success();
 }
 
-/// Puts the elements of a slice back in their original positions: element i of
-/// dimension d at `starts[d] + i * strides[d]` of `shape`, zeros elsewhere.
+/// Returns a tensor of `shape` with the elements of a slice at their original
+/// positions and zeros elsewhere. Element i of dimension d is at position
+/// `starts[d] + i * strides[d]`.
 static Value unslice(Emitter emit, OpBuilder &builder, Location loc, Value g,
                      ArrayRef<int64_t> starts, ArrayRef<int64_t> strides,
                      ArrayRef<int64_t> shape) {
   Value zero = emit.constant(0, Emitter::withShape(g, {}));
-  // First the dimensions with a stride, one by one; then all others with a
-  // single pad.
+  // First insert zeros in the dimensions with a stride, one by one. Then pad
+  // all other dimensions at once.
   SmallVector<int64_t> sizes(typeOf(g).getShape()), low(starts);
   for (auto [dim, stride] : llvm::enumerate(strides)) {
     if (stride == 1 || sizes[dim] == 1)
@@ -109,7 +110,7 @@ static Value fold(WindowOp op, ReverseMode &reverse) {
   Emitter emit = reverse.getEmitter();
   Value g = reverse.getGradient(op.getResult());
   SmallVector<int64_t> shape(op.getInput().getType().getShape());
-  // The input, extended at both ends as far as windows reach.
+  // `padded` is the shape of the input, extended to all that windows read.
   SmallVector<int64_t> starts, inside(shape.size(), 0), padded(shape);
   for (auto [i, dim] : llvm::enumerate(op.getDims())) {
     auto [first, end] = op.getReach(i);
@@ -117,8 +118,8 @@ static Value fold(WindowOp op, ReverseMode &reverse) {
     padded[dim] = inside[dim] + std::max(shape[dim], end);
     starts.push_back(first + inside[dim]);
   }
-  // Along each of `dims`, the number of positions in a window, and the current
-  // one.
+  // For each of `dims`, the number of elements in a window, and the current
+  // element.
   SmallVector<int64_t> extents, place(op.getDims().size(), 0);
   for (unsigned i : llvm::seq<unsigned>(op.getDims().size()))
     extents.push_back(typeOf(g).getDimSize(op.getWindowDim(i) + 1));
@@ -154,7 +155,7 @@ LogicalResult WindowOp::addGradients(ReverseMode &reverse) {
   if (reverse.isWanted(getInput()))
     reverse.add(getInput(), inner = fold(*this, reverse));
   if (getFill() && reverse.isWanted(getFill())) {
-    // The part of the gradient that does not go to the input.
+    // The fill gets the part of the gradient that the input does not get.
     Emitter emit = reverse.getEmitter();
     Value g = reverse.getGradient(getResult());
     reverse.add(

@@ -16,9 +16,10 @@
 
 namespace tp {
 
-/// The mesh of a function: the one that its shardings name, or else the
-/// module's only one. Emits an error and fails if there is none, if shardings
-/// name several, or if a tensor type is not supported or does not fit the mesh.
+/// Returns the mesh of a function: the mesh that its shardings name, or else
+/// the only mesh of the module. Emits an error and fails if there is no such
+/// mesh, if shardings name several meshes, or if a tensor type is not supported
+/// or does not fit the mesh.
 mlir::FailureOr<spmd::MeshOp> getMesh(mlir::FunctionOpInterface function);
 
 class ShardingTable {
@@ -28,11 +29,12 @@ public:
 
   const Mesh &getMesh() const { return mesh; }
 
-  /// The sharding of `value`; null if it has no attribute. Scalars without one
-  /// are replicated, as they cannot be sharded. Valid as long as the table.
+  /// The sharding of `value`; null if it has no attribute. A scalar without an
+  /// attribute is replicated, because it cannot be sharded. The pointer is
+  /// valid until the table is destroyed.
   const TensorSharding *lookup(mlir::Value value);
-  /// The meaning of an attribute for a tensor of `rank`. The attribute must be
-  /// verified. Valid as long as the table.
+  /// Resolves the axis names of a verified attribute for a tensor of rank
+  /// `rank`. The reference is valid until the table is destroyed.
   const TensorSharding &resolve(spmd::ShardingAttr attribute, unsigned rank);
   spmd::ShardingAttr toAttr(const TensorSharding &sharding);
   void set(mlir::Value value, const TensorSharding &sharding) {

@@ -93,8 +93,9 @@ SmallVector<Value> TopKOp::decompose(OpBuilder &builder) {
 }
 
 namespace {
-/// For sharded rows: the axes whose devices share a row, and the number of
-/// candidates from each device.
+/// How the largest elements of a sharded row are found: the axes along which
+/// the row is split, the number of devices along them, and the number of
+/// candidates that each device contributes.
 struct Tournament {
   AxisList axes;
   int64_t devices, candidates;
@@ -128,11 +129,13 @@ TopKOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   return exchanges;
 }
 
-/// The candidates are the largest elements of each block, gathered in the order
-/// of blocks. They contain the largest of all elements, and the first ones
-/// among equals: for equal values, indices ascend within a block and from block
-/// to block. The device that has a winner knows its index; the indices are
-/// summed over devices, with zeros on all others.
+/// Each device takes the largest elements of its block as candidates, and all
+/// devices gather the candidates of all blocks, in the order of the blocks. The
+/// largest candidates are the winners, and are the result. If elements are
+/// equal, those with lower indices win, because candidates are in the order of
+/// their indices. Only the device with a winner in its block knows the winner's
+/// index. All other devices contribute zero to a sum of the index over the
+/// devices.
 FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
                                                ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();
@@ -172,7 +175,7 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
   Value input = operands[0];
   if (BlockLayout{size, tournament.devices}.isUneven())
     input = localizer.maskPadding(input, last, ReduceKind::Max);
-  // These are not parts of a tensor until they are sent.
+  // Candidates are not yet parts of a tensor: their types have no encoding.
   RankedTensorType sent = getType(length, element, cut);
   auto ownValues = RankedTensorType::get(sent.getShape(), element);
   auto ownIndices = RankedTensorType::get(sent.getShape(), i32);
@@ -181,7 +184,7 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
   Value known = AddOp::create(builder, loc, ownIndices, own.getIndices(),
                               repeat(begin, ownIndices));
 
-  // The winners among the candidates of all devices, and their positions.
+  // The winners among all candidates, and their positions among these.
   SmallVector<Attribute> gathered(last, spmd::toAttr(context, mesh, {}));
   gathered.push_back(spmd::toAttr(context, mesh, tournament.axes));
   SmallVector<int64_t> starts(last + 1, 0), strides(last + 1, 1);
@@ -192,8 +195,8 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
       builder.getArrayAttr(gathered), toAttr(cut), toAttr(whole));
   auto winners = create(builder, loc, values, indices, candidates);
 
-  // The winners' indices: looked up among the device's own candidates, zero for
-  // those of other devices.
+  // The indices of the winners. A device finds those of its own candidates, and
+  // uses zero for the others.
   Value place = spmd::AxisIndexOp::create(
       builder, loc, typeOf(begin), FlatSymbolRefAttr::get(context, mesh.name),
       spmd::toAttr(context, mesh, tournament.axes));

@@ -67,7 +67,7 @@ LogicalResult SpliceOp::verify() {
         error << " in steps of " << stride;
       return error << ", which are not all inside the input " << typeOf(input);
     }
-    // Sizes of scalars can be any numbers, so avoid overflow.
+    // A piece of a scalar can have any size, so avoid overflow.
     if (size > getType().getDimSize(dim) - total)
       total = getType().getDimSize(dim) + 1;
     else
@@ -124,7 +124,7 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
     if (!isScalar(input) && typeOf(input).getDimSize(dim) != size) {
       SmallVector<int64_t> starts(getType().getRank(), 0);
       SmallVector<int64_t> strides(getType().getRank(), 1);
-      // The element with the lowest index, whatever the direction.
+      // A slice starts at its lowest index, even if the stride is negative.
       starts[dim] = stride > 0 ? start : start + (size - 1) * stride;
       strides[dim] = std::abs(stride);
       piece = SliceOp::create(builder, getLoc(),
@@ -135,7 +135,7 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
       piece = emitReversed(builder, getLoc(), piece, dim, piece.getType());
     pieces.push_back(piece);
   }
-  // One scalar on one or both sides of one tensor is a pad.
+  // A single tensor with the same scalar on one side or on both sides is a pad.
   SmallVector<Value, 2> scalars;
   SmallVector<unsigned, 1> tensors;
   for (auto [i, piece] : llvm::enumerate(pieces))
@@ -163,7 +163,7 @@ SmallVector<Value> SpliceOp::decompose(OpBuilder &builder) {
 namespace {
 /// The communication that a splice needs.
 struct SplicePlan {
-  /// By operand; nullopt for scalars.
+  /// For each operand, the rows that devices need; nullopt for scalars.
   SmallVector<std::optional<Window>> windows;
   Fetches fetches;
 };
@@ -228,9 +228,9 @@ SpliceOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Builds the local form: for every piece, the device's block as if it
-/// consisted only of that piece; then selects for each element the piece that
-/// it is in.
+/// Builds the local form: for each piece, a block in which the rows of this
+/// piece are valid. Then selects, for each row, the block of the piece that the
+/// row belongs to.
 class SpliceLocalizer {
 public:
   SpliceLocalizer(SpliceOp op, spmd::Localizer &localizer, ValueRange operands)
@@ -262,7 +262,8 @@ private:
                          RankedTensorType::get({}, builder.getIntegerType(32)));
   }
 
-  /// The device's block as if it consisted only of piece `i`.
+  /// Returns a block of the result in which the rows of piece `i` are valid.
+  /// Its other rows are arbitrary.
   Value getPart(StripLocalizer &strips, unsigned i) {
     const std::optional<Window> &window = plan->windows[i];
     if (!window)
@@ -274,10 +275,10 @@ private:
                           isWhole, result);
   }
 
-  /// Selects `behind` from row `at` of the result on, and `front` for earlier
-  /// rows.
+  /// Selects the rows of the result: from row `at` on the rows of `behind`,
+  /// before row `at` the rows of `front`.
   Value select(int64_t at, Value behind, Value front) {
-    // Pieces may be partial sums, but positions are not.
+    // Row numbers are not partial sums, even if the pieces are.
     TensorSharding sharding = localizer.getSharding(op.getResult());
     sharding.unreduced.clear();
     auto withElement = [&](Type element) {

@@ -74,8 +74,8 @@ SplicePieces SplicePieces::take(int64_t start, int64_t size,
     size_t number = llvm::upper_bound(ends, at) - ends.begin();
     const SplicePiece &piece = pieces[number];
     int64_t offset = at - (ends[number] - piece.size);
-    // The number of further elements in this piece, in the direction of
-    // reading.
+    // How many elements of this piece can still be read after `at`, in the
+    // direction of `stride`.
     int64_t room = stride > 0 ? piece.size - 1 - offset : offset;
     int64_t count = std::min(size - i, room / step + 1);
     if (piece.isFill())
@@ -122,8 +122,8 @@ static std::optional<SplicePieces> getPieces(SliceOp op) {
       getOnlyDifference(shapeOf(op.getInput()), op.getType().getShape());
   if (!dim)
     return std::nullopt;
-  // A stride has no effect on a single element, but pieces would not preserve
-  // it.
+  // A dimension of size 1 may have any stride, as the stride has no effect. But
+  // pieces cannot record such a stride.
   for (auto [i, stride] : llvm::enumerate(op.getStrides()))
     if (stride != 1 &&
         (int64_t(i) != *dim || op.getType().getDimSize(*dim) == 1))

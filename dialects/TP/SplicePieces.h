@@ -2,13 +2,14 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Slices, pads, concatenations and splices along one dimension,
-/// described by pieces.
+/// described as a list of pieces: rows of a tensor, or a repeated scalar.
 ///
-///     %p = tp.pad %x, %zero low = [1] : 64 -> 65    zero x 1, x [0, 64)
-///     %y = tp.slice %p [0, 64)                      zero x 1, x [0, 63)
+///     %p = tp.pad %x, %zero low = [1] : 64 -> 65    1 x %zero, %x[0, 64)
+///     %y = tp.slice %p [0, 64)                      1 x %zero, %x[0, 63)
 ///
-/// Such moves can be composed: %y takes the first 64 rows of the pieces of %p,
-/// and no value of 65 rows is needed.
+/// The pieces of several such ops can be composed. Here the pieces of %y follow
+/// from the first 64 rows of the pieces of %p, so the 65 rows of %p are not
+/// needed.
 
 #ifndef TPOPT_DIALECTS_TP_SPLICEPIECES_H
 #define TPOPT_DIALECTS_TP_SPLICEPIECES_H
@@ -31,8 +32,8 @@ struct SplicePiece {
   bool isWhole(int64_t dim) const;
 };
 
-/// A part of a value surrounded by a scalar, which is null if nothing surrounds
-/// the part.
+/// A piece of a tensor, and the scalar that precedes and follows it. `fill` is
+/// null if there is no scalar.
 struct SurroundedPiece {
   SplicePiece piece;
   mlir::Value fill;
@@ -50,24 +51,24 @@ struct SplicePieces {
   /// Adds a piece, unless it is empty, and merges it with the last one if
   /// possible.
   void add(SplicePiece piece);
-  /// Returns true if the pieces are one whole input and nothing else.
+  /// Returns true if there is one piece and it is all of its input.
   bool isIdentity() const {
     return pieces.size() == 1 && pieces.front().isWhole(dim);
   }
-  /// The part of a value and the scalar around it; nullopt if there are several
-  /// parts or scalars.
+  /// Returns the only piece of a tensor, with the scalar around it. Returns
+  /// nullopt if there are several pieces of tensors, or different scalars.
   std::optional<SurroundedPiece> getSurrounded() const;
-  /// Elements [start, start + size) of the result, or `size` elements that are
-  /// `stride` apart.
+  /// Returns the pieces of a part of the result: `size` elements from `start`
+  /// on, `stride` apart.
   SplicePieces take(int64_t start, int64_t size, int64_t stride = 1) const;
   /// Creates the splice of type `type`.
   mlir::Value build(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Type type) const;
 };
 
-/// `op` as pieces: a splice, a concatenation of several inputs, or a slice or
-/// pad that changes one dimension. Returns nullopt for other ops, and for
-/// tensors without elements.
+/// Returns the pieces of `op`: a splice, a concatenation of several inputs, or
+/// a slice or pad that changes one dimension. Returns nullopt for all other
+/// ops, and for tensors without elements.
 std::optional<SplicePieces> getSplicePieces(mlir::Operation *op);
 
 } // namespace tp

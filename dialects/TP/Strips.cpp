@@ -35,13 +35,17 @@ Value tp::emitReversed(OpBuilder &builder, Location loc, Value x, int64_t dim,
                           /*batch_dims=*/0);
 }
 
-/// Returns true if the block `distance` positions ahead is each device's own.
-/// On a mirrored ring of two, each device is the mirror image of the next one.
+/// Returns true if the block at `distance` is the device's own block. If
+/// `mirrored`, this is the block of the mirror image of the device `distance`
+/// positions ahead. On a ring of k, the mirror image of position p is k - 1 -
+/// p, so on a ring of two the mirror image of the next device is the device
+/// itself.
 static bool isOwn(int64_t distance, bool mirrored, int64_t ring) {
   return mirrored ? ring == 2 && distance == 1 : distance == 0;
 }
 
-/// The distance on the ring of the i-th block of a window.
+/// The number of positions on the ring from a device to the device whose block
+/// is the i-th of the window.
 static int64_t getDistance(const Window &window, size_t i, int64_t ring) {
   return ((window.lowest + int64_t(i)) % ring + ring) % ring;
 }
@@ -82,8 +86,8 @@ StripLocalizer::StripLocalizer(spmd::Localizer &localizer, Location loc,
     fetched.push_back(fetch(run));
 }
 
-/// The type of some of the device's own rows. It has no encoding, as these are
-/// not the local part of a tensor.
+/// The type of a strip with `rows` rows. It has no encoding, because a strip is
+/// not the local part of a global tensor.
 RankedTensorType StripLocalizer::getStripType(unsigned source, int64_t rows) {
   RankedTensorType local = typeOf(sources[source]);
   SmallVector<int64_t> shape(local.getShape());
@@ -126,15 +130,16 @@ Value StripLocalizer::fetch(const Fetch &run) {
     rows = {block - rows.end, block - rows.begin};
   }
   Value part = slice(local, rows, run.source);
-  // To get rows from ahead, the sender's buffer is shifted back.
+  // The sender shifts rows back, so that devices receive rows from ahead.
   return spmd::ShiftOp::create(
       builder, loc, part.getType(), part, localizer.getMesh().name,
       spmd::toAttr(builder.getContext(), localizer.getMesh(), axes),
       -run.distance, run.mirrored ? "mirror" : "wrap");
 }
 
-/// Rows of a block that is the device's own or was fetched. Those of a mirrored
-/// block keep the sender's order.
+/// Returns the rows `wanted`, from the device's own block if `isHere`, else
+/// from a fetched block. The rows of a mirrored block are in the order in which
+/// the sender stores them.
 Value StripLocalizer::getRows(const Fetch &wanted, bool isHere) {
   Value local = sources[wanted.source];
   BlockRows rows = wanted.rows;
@@ -158,8 +163,10 @@ Value StripLocalizer::getRows(const Fetch &wanted, bool isHere) {
   llvm_unreachable("the windows' rows were fetched");
 }
 
-/// The rows of the window, and the extra rows that are needed around them; a
-/// mirrored window is in reverse order.
+/// Returns the strip of a window: all rows of its blocks in order, with zeros
+/// in place of the rows that no device needs. The window may add zeros before
+/// and after them (`lead` and `tail`). The strip of a mirrored window is in
+/// reverse order.
 Value StripLocalizer::getStrip(unsigned source, const Window &window,
                                bool isWhole) {
   int64_t block = typeOf(sources[source]).getDimSize(dim);

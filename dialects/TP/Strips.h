@@ -3,10 +3,10 @@
 
 /// \file The local form of ops that move rows along a sharded dimension.
 ///
-/// A window (see Halo.h) gives the rows that a device needs from other devices'
-/// blocks. Each run of rows is fetched by one shift for all windows on a value,
-/// and concatenated with the device's own rows: this is a strip, which contains
-/// the device's result block.
+/// A window (see Halo.h) says which rows a device needs from the blocks of
+/// other devices. One shift fetches each run of adjacent rows, also if several
+/// windows on a value need it. The fetched rows and the device's own rows are
+/// concatenated to a strip, which contains the device's block of the result.
 
 #ifndef TPOPT_DIALECTS_TP_STRIPS_H
 #define TPOPT_DIALECTS_TP_STRIPS_H
@@ -17,13 +17,14 @@
 
 namespace tp {
 
-/// The limit on the number of distances and launches. Beyond it, another method
-/// is simpler, even if it costs more.
+/// The maximum number of distances in a window, and of launches for an op. If
+/// an op needs more, it must be sharded in another way.
 inline constexpr size_t kMostDistances = 8;
 
-/// Rows of the block of value number `source` on the device `distance`
-/// positions ahead on the ring, or on its mirror image. A mirrored block's rows
-/// are numbered from its end, as in its window.
+/// Rows of value number `source` that a device receives. They are in the block
+/// of the device `distance` positions ahead on the ring or, if `mirrored`, of
+/// that device's mirror image (at position k - 1 - p of k instead of p). The
+/// rows of a mirrored block are numbered from its end, as in a mirrored window.
 struct Fetch {
   unsigned source;
   int64_t distance;
@@ -31,29 +32,31 @@ struct Fetch {
   BlockRows rows;
 };
 
-/// Runs that overlap or touch are merged. Other runs from the same block are
-/// fetched separately: on two devices, the previous and the next block are the
-/// same.
+/// Runs of rows that overlap or touch are merged. Other runs of rows from the
+/// same block are fetched separately: with two devices, the previous and the
+/// next block are the same block.
 using Fetches = llvm::SmallVector<Fetch, 2>;
 
-/// Adds the rows that `window` on a value needs from other devices.
+/// Adds the rows of value number `source` that `window` needs from other
+/// devices.
 void addFetches(Fetches &fetches, unsigned source, const Window &window,
                 int64_t ring);
 
-/// The launch that sends a part of shape `shape` of a tensor with elements of
-/// type `element`.
+/// The cost of one shift along `axes`. It sends a buffer of shape `shape`, with
+/// elements of type `element`.
 spmd::Exchange getExchange(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                            const AxisList &axes);
 
 /// Emits the error for an op that needs rows along `dim` from too many devices.
-/// Partition never chooses such a plan; only a hand-written sharding gets here.
+/// Only a sharding that the user wrote can require this: Partition never
+/// chooses one.
 mlir::InFlightDiagnostic emitTooManyExchanges(mlir::Operation *op, int64_t dim);
 
 /// `x` reversed along `dim`: element i is element n - 1 - i of `x`.
 mlir::Value emitReversed(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value x, int64_t dim, mlir::Type type);
 
-/// Builds the shifts and the strips.
+/// Builds the shifts that fetch rows, and the strips.
 class StripLocalizer {
 public:
   /// `axes` shard dimension `dim`; `sources` are the device's parts of each
@@ -62,9 +65,11 @@ public:
                  const AxisList &axes, mlir::ValueRange sources,
                  const Fetches &fetches);
 
-  /// The device's block of type `result`, whose rows are `stride` apart in the
-  /// window on value `source`; `isWhole` means that the value is not sharded.
-  /// If the window is spread, `setApart` puts the fill after each of its rows.
+  /// Returns the device's result block, of type `result`, from the strip of
+  /// `window` on value number `source`. The rows of the block are `stride`
+  /// apart in the strip. `isWhole` means that every device has the whole value.
+  /// For a piece with spread rows, `setApart` inserts fill after each row of
+  /// the strip.
   mlir::Value
   getPart(unsigned source, const Window &window, int64_t stride, bool isWhole,
           mlir::RankedTensorType result,

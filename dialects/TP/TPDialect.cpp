@@ -55,8 +55,9 @@ void TPDialect::initialize() {
 /// range.
 static constexpr double kMaxElements = 0x1p60;
 
-/// Returns true if the product of any subset of the sizes of a static shape
-/// stays in range. The other sizes must be in range even if one size is 0.
+/// Returns true if the product of any sizes of a static shape stays in range. A
+/// size of 0 counts as 1, because products of the other sizes must stay in
+/// range as well.
 static bool isBounded(ArrayRef<int64_t> shape) {
   double elements = 1;
   for (int64_t size : shape)

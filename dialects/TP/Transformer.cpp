@@ -13,8 +13,8 @@ using namespace tp;
 // Norms
 //===----------------------------------------------------------------------===//
 
-/// Shared by both norms: checks the input, the parameters, whose only dimension
-/// is the last one of the input, and epsilon.
+/// Verifies what both norms require: an input of rank 1 or more, parameters
+/// with the shape of the input's last dimension, and a valid epsilon.
 static LogicalResult verifyNorm(Operation *op, Value input,
                                 ArrayRef<Value> parameters, APFloat epsilon) {
   RankedTensorType type = typeOf(input);
@@ -38,7 +38,7 @@ static LogicalResult verifyNorm(Operation *op, Value input,
   return success();
 }
 
-/// The mean over the last dimension, which the result lacks.
+/// The mean over the last dimension. The result does not have this dimension.
 static Value emitMean(Emitter &emit, Value x) {
   int64_t last = typeOf(x).getRank() - 1;
   Value sum = emit.reduce(ReductionKind::Sum, x, last);
@@ -55,7 +55,8 @@ static Value emitNormalised(Emitter &emit, Value x, double epsilon) {
   return emit.binary<MulOp>(x, emit.repeatAlong(scale, x, last));
 }
 
-/// Repeats `row`, a parameter of the last dimension, for every row of `x`.
+/// Repeats the parameter `row`, which has the size of the last dimension, for
+/// every row of `x`.
 static Value emitRow(Emitter &emit, Value row, Value x) {
   return emit.broadcast(emit.widen(row), typeOf(x).getShape(),
                         {typeOf(x).getRank() - 1});
@@ -166,8 +167,8 @@ ShardingRule RotaryOp::getShardingRule() {
 }
 
 double RotaryOp::getFlops(ArrayRef<int64_t> sizes) {
-  // Six operations per pair; the factor of the angles is not a dimension of the
-  // input.
+  // A pair takes six operations, so an element takes three. The volume includes
+  // the factor of the angles, which the input lacks: divide by its size.
   return 3 * getVolume(sizes) / std::max<int64_t>(1, sizes.back());
 }
 
@@ -275,8 +276,8 @@ SmallVector<Value> CrossEntropyOp::decompose(OpBuilder &builder) {
   Value hit = isLabel(emit, getLabels(), x);
   Value target = emit.reduce(ReductionKind::Sum,
                              emit.select(hit, x, emit.constant(0, x)), last);
-  // The maximum is added here and not to the target's term, which is missing
-  // for a label outside of the vocabulary.
+  // Add the maximum here, not to `target`: for a label outside of the
+  // vocabulary, `target` is zero.
   Value loss = emit.binary<AddOp>(emit.unary<LogOp>(sum),
                                   emit.binary<SubOp>(max, target));
   return {emit.convert(loss, getType().getElementType())};

@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The gradients of transformer ops that are shorter than those of the ops'
-// decompositions: they do not need the maximum that a softmax subtracts.
+// Gradients of transformer ops. They are shorter than the gradients of the ops'
+// decompositions, because they do not involve the maximum that a softmax
+// subtracts.
 
 #include "dialects/TP/ReverseMode.h"
 
@@ -10,7 +11,7 @@ using namespace mlir;
 using namespace tp;
 
 LogicalResult SoftmaxOp::addGradients(ReverseMode &reverse) {
-  // y (g - sum of g y).
+  // The gradient of the input is y (g - sum(g y)).
   Formulas f = reverse.getFormulas();
   unsigned dim = getDim();
   Value y = f.widen(getResult());
@@ -22,8 +23,8 @@ LogicalResult SoftmaxOp::addGradients(ReverseMode &reverse) {
 }
 
 LogicalResult CrossEntropyOp::addGradients(ReverseMode &reverse) {
-  // g (softmax - 1 at the label), where weights are recomputed from the logits
-  // and never stored.
+  // The gradient of the logits is g (softmax - 1 at the label). Recompute the
+  // softmax from the logits, so that it is never stored.
   Formulas f = reverse.getFormulas();
   Value x = f.widen(getLogits());
   unsigned last = typeOf(x).getRank() - 1;

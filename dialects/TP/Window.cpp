@@ -235,7 +235,7 @@ WindowOp::getExchanges(ArrayRef<TensorSharding> layouts) {
 
 namespace {
 
-/// Extends the device's block, one dimension after the other.
+/// Extends the device's block along one dimension after the other.
 class WindowLocalizer {
 public:
   WindowLocalizer(WindowOp op, spmd::Localizer &localizer, ValueRange operands)
@@ -248,7 +248,7 @@ public:
     for (unsigned i = 0; i < low.size(); ++i)
       if (failed(extend(i)))
         return failure();
-    // Only dimensions that are not sharded still read outside.
+    // Only unsharded dimensions still have windows that read outside.
     return SmallVector<Value>{emitWindow(builder, loc, result, value, fill,
                                          op.getDims(), low, op.getStrides(),
                                          op.getDilations())};
@@ -287,13 +287,13 @@ private:
                          RankedTensorType::get({}, builder.getIntegerType(32)));
   }
 
-  /// Sets rows of the value that are outside of the input to fill.
+  /// Sets the rows of `value` that are not rows of the input to fill.
   void fillOutside(unsigned i) {
     int64_t dim = op.getDims()[i];
     auto [first, end] = op.getReach(i);
     Value rows =
         emit.iota(dim, typeOf(value).getShape(), builder.getIntegerType(32));
-    // The position in the input of the first row.
+    // The position in the input of the first row of `value`.
     Value begin = emit.binary<AddOp>(
         emit.binary<MulOp>(
             localizer.getBlockBegin(op.getResult(), op.getWindowDim(i)),

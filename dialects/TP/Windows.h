@@ -10,8 +10,8 @@
 
 namespace tp {
 
-/// Windows of type `type`, with `fill` if some of them read outside of `input`;
-/// `fill` may be null if none does.
+/// Creates a tp.window of type `type`. `fill` may be null if no window reads
+/// outside of `input`.
 mlir::Value emitWindow(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::RankedTensorType type, mlir::Value input,
                        mlir::Value fill, llvm::ArrayRef<int64_t> dims,

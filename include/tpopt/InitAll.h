@@ -26,8 +26,9 @@
 
 namespace tp {
 
-/// The dialects of this project, without the readers of other projects'
-/// dialects: a tool may have the real StableHLO, and register it as well.
+/// Registers the dialects of this project. Does not register the readers of
+/// StableHLO and Shardy text, because a tool may register the real dialects
+/// instead.
 inline void registerTPOptDialects(mlir::DialectRegistry &registry) {
   registry.insert<TPDialect, spmd::SPMDDialect, step::StepDialect>();
 }

@@ -71,8 +71,8 @@ struct TPOptSessionImpl {
   void *userData = nullptr;
 
   TPOptSessionImpl() : context(getDialects()) {
-    // Passes may emit diagnostics from several threads; the engine calls
-    // handlers under a lock.
+    // Passes may emit diagnostics from several threads. The diagnostic engine
+    // calls handlers under a lock.
     context.getDiagEngine().registerHandler([this](Diagnostic &diagnostic) {
       if (tp::repeatParserError(diagnostic, getDialects()))
         return success();

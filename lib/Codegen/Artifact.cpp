@@ -252,7 +252,8 @@ FailureOr<std::string> ArtifactBuilder::build() {
 // Programs
 //===----------------------------------------------------------------------===//
 
-/// Writes the program that the module keeps as `name`, if any, into a section.
+/// If the module has a program called `name` in `tp.programs`, writes it into
+/// the section `section`.
 static void addKept(tprt::ArtifactWriter &writer, ModuleOp module,
                     StringRef name, tprt::SectionKind section) {
   auto programs = module->getAttrOfType<DictionaryAttr>(kProgramsAttr);

@@ -46,8 +46,9 @@ std::optional<tprt::DType> getDType(mlir::Type type);
 mlir::FailureOr<std::string> buildArtifact(mlir::ModuleOp module,
                                            TargetCode &code);
 
-/// Builds an artifact for tp-run's interpreter: it has programs without steps,
-/// and `wholeProgram` as bytecode, which the interpreter executes.
+/// Builds an artifact for the interpreter of tp-run. The programs of the
+/// artifact have no steps: the interpreter executes `wholeProgram`, which the
+/// artifact contains as bytecode.
 mlir::FailureOr<std::string>
 buildInterfaceArtifact(mlir::ModuleOp module, llvm::StringRef wholeProgram);
 

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Builds the tables of an artifact. Artifact.cpp adds the entries and
-/// the tables that all entries share, ArtifactSteps.cpp adds the steps of the
+/// \file Builds the tables of an artifact. Artifact.cpp adds the entries, and
+/// the tables that all entries share. ArtifactSteps.cpp adds the steps of the
 /// entries.
 
 #ifndef TPOPT_LIB_CODEGEN_ARTIFACTBUILDER_H
@@ -25,7 +25,7 @@ namespace tp::codegen {
 
 class ArtifactBuilder {
 public:
-  /// If `code` is null, builds an artifact of programs without steps.
+  /// If `code` is null, the programs of the artifact have no steps.
   explicit ArtifactBuilder(mlir::ModuleOp module, TargetCode *code = nullptr)
       : module(module), code(code) {}
   mlir::FailureOr<std::string> build();
@@ -90,7 +90,8 @@ private:
   /// Keyed by the members of a bundle and the number of rows.
   std::map<std::pair<std::vector<int64_t>, int64_t>, uint32_t> bundles;
 
-  /// The root buffers of the current entry.
+  /// The table rows of the current entry's buffers, except for views of other
+  /// buffers.
   llvm::DenseMap<mlir::Value, tprt::BufferRow> roots;
   llvm::DenseMap<mlir::Value, uint32_t> collectives;    ///< Keyed by token.
   llvm::DenseMap<mlir::Operation *, uint32_t> counters; ///< Keyed by loop.

@@ -14,8 +14,7 @@ static_assert(step::kNumBatchDims == tprt::kMaxBatch);
 static_assert(step::kMaxNesting == tprt::kMaxNesting);
 
 //===----------------------------------------------------------------------===//
-// Conversion of the dialect's enums to the artifact format
-//===----------------------------------------------------------------------===//
+// Conversion of the enums of the `step` dialect to those of the artifact format
 
 static tprt::CollectiveKind toFormat(step::CollectiveKind kind) {
   switch (kind) {
@@ -127,8 +126,8 @@ static std::string getStepName(Operation *op) {
     name = named.getName().str();
     return WalkResult::interrupt();
   });
-  // Add the kind to the names of alternatives, which shows which of them is
-  // executed.
+  // Alternatives of a step.choose may have the same name. Add the kind, so that
+  // traces show which of them is executed.
   StringRef kind = op->getName().stripDialect();
   if (isa<step::ChooseOp>(op->getParentOp()) && name != kind)
     name += (" (" + kind + ")").str();

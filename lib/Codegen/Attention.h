@@ -36,7 +36,7 @@
 
 namespace tp::codegen {
 
-/// The sizes that the division depends on.
+/// The sizes on which the division of attention among threads depends.
 struct AttentionSize {
   int64_t heads;         ///< Key-value heads of all batch entries.
   int64_t rows;          ///< Queries per key-value head: positions * groups.
@@ -56,17 +56,18 @@ struct AttentionTiles {
 
 AttentionTiles getAttentionTiles(const AttentionSize &size);
 
-/// The chip whose tensor cores warpgroups use; later chips do not have them.
+/// The only GPU architecture with warpgroup instructions for tensor cores:
+/// later architectures do not have them.
 inline constexpr char kWarpgroupChip[] = "sm_90a";
-/// Returns true if the kernel for warpgroups on that chip can be used: it takes
-/// 16-bit floats, 64 or 128 features, and more rows than one warpgroup has. It
-/// takes no mask, since addressing one would need more registers than are
-/// available.
+/// Returns true if the warpgroup kernel can be used. It needs 16-bit floats, 64
+/// or 128 features, and more rows than one warpgroup has. It does not support
+/// masks: addressing one would need more registers than there are.
 bool fitsWarpgroups(const AttentionSize &size, bool isMasked);
 AttentionTiles getWarpgroupTiles();
 
-/// The number of blocks that a multiprocessor of a large GPU runs at a time
-/// when a kernel for warps is launched. Registers and shared memory limit it.
+/// The number of blocks of the kernel without warpgroups that one
+/// multiprocessor of a large GPU runs at the same time. Registers and shared
+/// memory limit this number.
 int64_t getBlocksAtOnce(const AttentionSize &size, const AttentionTiles &tiles);
 
 /// Multiprocessors of a large GPU (H100).
@@ -78,9 +79,9 @@ inline constexpr int64_t kMultiprocessors = 132;
 int64_t getAttentionParts(const AttentionSize &size,
                           int64_t multiprocessors = kMultiprocessors);
 
-/// Numbers of parts that are worth timing. The first is the number for a large
-/// GPU. The others are half of that number, with which combining the results
-/// takes half as many reads, and the numbers for smaller and larger GPUs.
+/// Candidates for the number of parts, which are worth timing. The first is the
+/// number for a large GPU. The second is half of it: combining the results then
+/// reads half as much. The others are the numbers for smaller and larger GPUs.
 llvm::SmallVector<int64_t> getAttentionPartChoices(const AttentionSize &size);
 
 } // namespace tp::codegen

@@ -116,7 +116,7 @@ Value AttentionBlock::getPosition(Value row) {
 }
 
 Value AttentionBlock::isMasked(Value row, Value key) {
-  // The row or the key may be out of bounds.
+  // The row or the key may be out of bounds, so clamp both.
   row = div(min(row, number(rows - 1)), groups);
   key = min(key, number(keys - 1));
   Value place = locate(mask, {{batch, getStride(mask, 0)},

@@ -1,12 +1,13 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The common part of the kernels of attention and of its gradients: which
-// queries and keys a block works on, and which of these queries attend to which
-// keys.
+// The common part of the kernels of attention and of its gradients. It
+// determines which queries and keys a block works on, and which of these
+// queries attend to which keys.
 //
-// The queries of the heads that share a key-value head are the *rows* of one
-// problem: row r is position r / groups of head r % groups.
+// The queries of all heads that share a key-value head are the *rows* of one
+// problem. If there are `groups` such heads, row r is the query at position r /
+// groups of head r % groups.
 
 #ifndef TPOPT_LIB_CODEGEN_ATTENTIONBLOCK_H
 #define TPOPT_LIB_CODEGEN_ATTENTIONBLOCK_H
@@ -36,23 +37,23 @@ protected:
   /// The stride of a dimension of `argument`, in bytes.
   int64_t getStride(mlir::Value argument, unsigned dim) const;
 
-  /// Computes which head of which batch entry a block works on, given the
-  /// number of the head among those of all batch entries.
+  /// Computes the batch entry and the head that a block works on. `block` is
+  /// the number of this head among the heads of all batch entries.
   void beginHead(mlir::Value block);
-  /// The address of the head's data in an operand [b,s,k,..].
+  /// The address of the block's head in an operand [b,s,k,..].
   mlir::Value getHead(mlir::Value argument);
-  /// The address of row `row` of the head in an operand [b,s,k,g,..].
+  /// The address of row `row` of the block's head in an operand [b,s,k,g,..].
   mlir::Value getRow(mlir::Value argument, mlir::Value row);
-  /// The address of key `key` of the head in an operand [b,t,k,..].
+  /// The address of key `key` of the block's head in an operand [b,t,k,..].
   mlir::Value getKey(mlir::Value argument, mlir::Value key);
-  /// The position of a row, which is compared with keys to find which of them
-  /// the row attends to.
+  /// The position of a row's query. It is compared with the positions of keys
+  /// to find which keys the row attends to.
   mlir::Value getPosition(mlir::Value row);
   /// The score of a row and a key, or minus infinity if the key is hidden.
   mlir::Value hide(mlir::Value score, mlir::Value row, mlir::Value position,
                    mlir::Value key);
-  /// The factor that scales a score so that its exponential becomes a power of
-  /// 2.
+  /// The factor by which a score is multiplied, so that 2 to the power of the
+  /// product is the exponential of the scaled score.
   mlir::Value getScale();
 
   step::AttentionOpInterface op;

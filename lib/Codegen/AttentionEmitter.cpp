@@ -61,7 +61,7 @@ void AttentionEmitter::findPlace() {
       gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
   part = rem(block, shape.parts);
   block = div(block, shape.parts);
-  // In causal attention the last rows attend to most keys, so start with them.
+  // In causal attention the last rows attend to the most keys: start with them.
   Value rowBlock =
       sub(number(shape.rowBlocks - 1), rem(block, shape.rowBlocks));
   beginHead(div(block, shape.rowBlocks));
@@ -93,7 +93,7 @@ void AttentionEmitter::findTiles() {
 }
 
 Value AttentionEmitter::getOutputRow(Value argument, Value row) {
-  // Each part has its own output, along an additional first dimension.
+  // The outputs of all parts are stacked along an additional first dimension.
   unsigned first = shape.isSplit ? 1 : 0;
   auto getStep = [&](Value index, unsigned dim) {
     return std::pair(index, getStride(argument, first + dim));
@@ -125,8 +125,8 @@ std::pair<Value, Value> AttentionEmitter::getWholeTiles() {
     keys = min(keys, add(firstPosition, 1));
   Value first = firstTile;
   if (window) {
-    // If the window of the last row hides keys, the last of them is in the tile
-    // before the first whole one.
+    // The window hides the keys up to `before` from the last row, so whole
+    // tiles begin after the tile of key `before`.
     Value before = sub(lastPosition, number(*window));
     Value tile = add(div(max(before, number(0)), shape.tiles.keys), 1);
     tile = select(less(before, number(0)), number(0), tile);
@@ -212,11 +212,11 @@ void AttentionEmitter::setBuffers(int64_t multiple) {
   valueTiles = getTileBuffer(value, multiple, keyTiles.getEnd());
 }
 
-/// The keys and values of the next tile are copied while the current ones are
-/// multiplied. Each tile has two groups of copies (empty ones after the last
-/// tile), so that every wait leaves only the most recent group pending. A
-/// thread that has passed the barrier knows that all threads are done with the
-/// previous tile, which the next one overwrites.
+/// While tile i is processed, the keys and values of tile i + 1 are copied: the
+/// keys are one group of copies, the values another. After the last tile the
+/// groups are empty, so that each wait can leave exactly the most recent group
+/// pending. Tile i + 1 overwrites tile i - 1: after the barrier, all threads
+/// have finished with that tile.
 void AttentionEmitter::emitTiles() {
   beginCopy(keyTiles, firstTile);
   beginCopy(valueTiles, firstTile);

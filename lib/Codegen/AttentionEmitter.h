@@ -33,8 +33,8 @@ struct AttentionShape {
 };
 
 /// The part of shared memory that holds two tiles of keys or of values, row
-/// after row. A row has an odd number of 16-byte pieces, so that the pieces of
-/// eight rows in one column are in different banks, and every address is a
+/// after row. A row takes an odd number of 16-byte pieces. Therefore the pieces
+/// of eight rows in one column are in different banks, and every address is a
 /// per-thread value plus a constant.
 struct TileBuffer {
   mlir::Value global; ///< The address of the head's first row.
@@ -56,17 +56,18 @@ public:
   virtual ~AttentionEmitter() = default;
 
 protected:
-  /// The values that a thread keeps from tile to tile.
+  /// The values that a thread carries from one tile to the next.
   virtual llvm::SmallVector<mlir::Value> getState() = 0;
   virtual void setState(mlir::ValueRange values) = 0;
   /// Computes the scores of a tile whose keys have been copied, and replaces
   /// them by weights. Rescales the state to the new maximum.
   virtual void weigh(mlir::Value tile) = 0;
-  /// Adds the values of the tile, multiplied by these weights.
+  /// Multiplies the values of the tile by the weights that weigh() has
+  /// computed, and adds the products to the state.
   virtual void accumulate(mlir::Value tile) = 0;
 
-  /// Sets the tile buffers. Rows of tiles are padded to a multiple of
-  /// `multiple` pieces.
+  /// Sets `keyTiles` and `valueTiles`. Each row of a tile is padded to a
+  /// multiple of `multiple` 16-byte pieces.
   void setBuffers(int64_t multiple);
   /// Emits the loop over the tiles.
   void emitTiles();
@@ -81,9 +82,9 @@ protected:
 
   /// The offset of a tile in shared memory, in bytes.
   mlir::Value getTilePlace(const TileBuffer &buffer, mlir::Value tile);
-  /// If the tile may have hidden keys, returns the result of `hideAll`, which
-  /// replaces their scores; otherwise returns `scores`. Most tiles have no
-  /// hidden keys.
+  /// Returns the scores of a tile, after replacing those of hidden keys. If the
+  /// tile may have hidden keys, the emitted code branches to that of `hideAll`,
+  /// which replaces the scores. Most tiles have no hidden keys.
   llvm::SmallVector<mlir::Value>
   hideWhereNeeded(mlir::Value tile, mlir::ValueRange scores,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> hideAll);
@@ -91,13 +92,13 @@ protected:
   /// first tile, and the tile after its last one.
   std::pair<mlir::Value, mlir::Value> getWholeTiles();
   /// For a row whose maximum changes: the value to subtract from scaled scores,
-  /// and the factor by which the sums so far shrink.
+  /// and the factor by which to multiply the sums so far.
   std::pair<mlir::Value, mlir::Value> shiftTo(mlir::Value before,
                                               mlir::Value maximum);
 
-  /// Stores the results of a row, if the row exists: `emit` stores the output
-  /// at the given address. If the attention is split into parts, the statistics
-  /// of the part are stored as well.
+  /// Stores the results of a row, if the row exists. `emit` stores the row's
+  /// output at the address that it is given. If the attention is split into
+  /// parts, also stores the statistics of the row in this part.
   void storeRow(mlir::Value row, mlir::Value maximum, mlir::Value sum,
                 llvm::function_ref<void(mlir::Value place)> emit);
   /// The factor that a row's result is multiplied by in the end: 1 over the
@@ -109,7 +110,7 @@ protected:
 
   const AttentionShape &shape;
 
-  /// Arguments; null for operands that are absent.
+  /// Arguments of the kernel; null if the step lacks the operand.
   mlir::Value output, statistics, logsumexp;
   mlir::Value part, firstRow;
   mlir::Value firstPosition, lastPosition; ///< Positions of the block's rows.
@@ -118,7 +119,7 @@ protected:
   TileBuffer keyTiles, valueTiles;
 
 private:
-  /// Takes the arguments of `storeRow`.
+  /// The log-sum-exp of a row, from the row's maximum score and sum of weights.
   mlir::Value getLogSumExp(mlir::Value maximum, mlir::Value sum);
   void findPlace();
   void findTiles();

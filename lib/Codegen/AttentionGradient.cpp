@@ -5,11 +5,12 @@
 // values, computed from the log-sum-exp of each row (FlashAttention-2,
 // arXiv:2307.08691).
 //
-// One of the two sides is *held*: a warp holds some of its entries, which are
-// query rows for the gradient of the query, and keys for the other gradients.
-// The other side is read in tiles, with one entry per lane. Each entry has two
-// vectors, `own` and `partner`: the query and the gradient of the result, or
-// the key and the value. For a pair of entries
+// A kernel computes the gradient for entries of one side: for query rows, or
+// for keys. A warp *holds* a few of these entries. It reads the entries of the
+// other side in tiles, with one entry per lane. Each entry has two vectors,
+// `own` and `partner`: a query row has its query and the gradient of the
+// result, a key has the key and the value. For a held entry and an entry of the
+// tile,
 //
 //     score = held own . tile own        weight = exp(score - log-sum-exp)
 //     slope = weight * (held partner . tile partner - delta)
@@ -34,26 +35,27 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Held entries per warp, and warps per block.
+/// The number of entries that a warp holds, and the maximum number of warps in
+/// a block.
 static constexpr int64_t kWarpEntries = 4, kMaxGradientWarps = 4;
 
 namespace {
 
-/// One of the two vectors of each entry.
+/// One of the two vectors that each entry has: `own` or `partner`.
 struct Vectors {
   Value held, tile; ///< The arguments.
   Value result;     ///< Null if this gradient is not computed.
   int64_t pieces;   ///< Pieces of 16 bytes.
   int64_t begin;    ///< Offset of the two tiles in shared memory.
 
-  /// Rows have an odd number of pieces, so that the pieces of eight rows in one
-  /// column are in different banks.
+  /// A row takes an odd number of 16-byte pieces. Therefore the pieces of eight
+  /// rows in one column are in different banks.
   int64_t getPitch() const { return (pieces | 1) * kAccessBytes; }
   int64_t getTileBytes() const { return kWarp * getPitch(); }
   int64_t getEnd() const { return begin + 2 * getTileBytes(); }
 };
 
-/// A warp's values for a held entry.
+/// The values that a warp keeps for one held entry.
 struct Held {
   Value index;
   Value own, partner;      ///< The addresses of its vectors.
@@ -143,8 +145,8 @@ Value AttentionGradient::getTilePlace(Value argument, Value entry) {
   return holdsKeys ? getRow(argument, entry) : getKey(argument, entry);
 }
 
-/// For a row, which must exist: the value to subtract from scores, and the
-/// delta.
+/// Returns the value to subtract from the scores of a row, and the row's delta.
+/// The row must exist.
 std::pair<Value, Value> AttentionGradient::loadStatistics(Value row) {
   return {mulF(load(f32, getRow(logsumexp, row)), real(kLog2E)),
           load(f32, getRow(delta, row))};
@@ -202,7 +204,7 @@ void AttentionGradient::findRowTiles() {
   if (op.getCausal())
     first = min(max(sub(firstHeld, start), number(0)), end);
   if (window) {
-    // The position after the last one that attends to the last key. It may
+    // The position after the last query that attends to key `lastKey`. It may
     // overflow an i32.
     auto widen = [&](Value value) -> Value {
       return arith::ExtSIOp::create(builder, loc, i64, value);
@@ -231,8 +233,8 @@ Value AttentionGradient::getShared(const Vectors &vectors, Value tile,
   return at(shared, add(place, mul(entry, vectors.getPitch())));
 }
 
-/// Each thread copies pieces of one entry after another. Entries that do not
-/// exist are filled with zeros.
+/// Copies a tile to shared memory. A thread copies 16-byte pieces of one entry,
+/// then of another. Entries that do not exist are filled with zeros.
 void AttentionGradient::copyTile(const Vectors &vectors, Value tile) {
   int64_t threads = warps * kWarp;
   int64_t width =
@@ -275,8 +277,8 @@ Value AttentionGradient::loadPiece(Value place) {
                          : arith::ExtFOp::create(builder, loc, piece, loaded);
 }
 
-/// The products of the vectors of the held entries with the vector of the
-/// lane's entry.
+/// Returns the dot product of each held entry's vector with the vector of the
+/// tile entry that the lane processes.
 SmallVector<Value> AttentionGradient::multiply(const Vectors &vectors,
                                                Value tile, Value Held::*place) {
   Value mine = getShared(vectors, tile, lane);
@@ -299,8 +301,9 @@ SmallVector<Value> AttentionGradient::multiply(const Vectors &vectors,
   return loop.getResults();
 }
 
-/// The address of the slope (`result` 0) or the weight (`result` 1) of the pair
-/// of held entry `entry` of the warp and entry `tileEntry` of the tile.
+/// The address of a slope (`result` 0) or of a weight (`result` 1) in shared
+/// memory: that of the warp's held entry `entry` and the tile's entry
+/// `tileEntry`.
 Value AttentionGradient::getWeightPlace(unsigned result, int64_t entry,
                                         Value tileEntry) {
   int64_t warpBytes = kWarpEntries * kWarp * 4;
@@ -310,8 +313,8 @@ Value AttentionGradient::getWeightPlace(unsigned result, int64_t entry,
   return locate(at(place, entry * kWarp * 4), {{tileEntry, 4}});
 }
 
-/// Stores the slopes of all pairs with the lane's entry of a tile and, if a
-/// gradient uses them, the weights.
+/// Stores the slope of each held entry and the tile entry that the lane
+/// processes. If a gradient uses the weights, stores these as well.
 void AttentionGradient::weigh(Value tile) {
   SmallVector<Value> scores = multiply(own, tile, &Held::own),
                      products = multiply(partner, tile, &Held::partner);
@@ -352,7 +355,8 @@ void AttentionGradient::setState(ValueRange values) {
       sum = *next++;
 }
 
-/// Adds the tile's vectors, each multiplied by its slope or weight.
+/// Multiplies each vector of the tile by its slope or weight for each held
+/// entry, and adds the products to the held entry's sums.
 void AttentionGradient::accumulate(Value tile) {
   auto loop = scf::ForOp::create(builder, loc, number(0), number(kWarp),
                                  number(1), getState());
@@ -367,7 +371,7 @@ void AttentionGradient::accumulate(Value tile) {
       int64_t count = llvm::divideCeil(vectors->pieces, kWarp);
       SmallVector<Value> pieces;
       for (int64_t i = 0; i < count; ++i) {
-        // Lanes without a piece of their own compute the last one.
+        // A lane without a piece processes the last piece, but stores nothing.
         Value mine =
             min(add(lane, i * kWarp), this->number(vectors->pieces - 1));
         pieces.push_back(loadPiece(locate(place, {{mine, kAccessBytes}})));
@@ -396,7 +400,7 @@ void AttentionGradient::storeSums() {
         Value place = getHeldPlace(vectors->result, held.index);
         for (int64_t i = 0; i < vectors->pieces; i += kWarp) {
           Value sum = held.sums[next++], mine = add(lane, i);
-          // Slopes do not include the scale yet.
+          // Multiply by the scale, which the slopes do not include.
           if (vectors == &own)
             sum = mulF(sum, scale);
           if (!element.isF32())
@@ -414,9 +418,8 @@ int64_t AttentionGradient::emit(Value logsumexp, Value delta) {
     findRowTiles();
   else
     findTiles();
-  // A tile is copied while the one before it is processed. A thread that has
-  // passed the first barrier knows that all threads are done with the previous
-  // tile, which the next one overwrites.
+  // While tile i is processed, tile i + 1 is copied. It overwrites tile i - 1:
+  // after the first barrier, all threads have finished with that tile.
   beginCopy(firstTile);
   auto loop = scf::ForOp::create(builder, loc, firstTile, endTile, number(1),
                                  getState());
@@ -443,7 +446,8 @@ int64_t AttentionGradient::emit(Value logsumexp, Value delta) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Emits the kernel of a gradient that holds `count` entries of each head.
+/// Emits the kernel of a gradient op. `count` is the number of entries of each
+/// head whose gradient is computed.
 template <typename OpT>
 static KernelLaunch emitGradient(OpBuilder &builder, OpT op, StringRef name,
                                  int64_t count, Value ownResult,

@@ -19,10 +19,11 @@ static constexpr int64_t kOtherMultiprocessors[] = {78, 108, 148};
 static constexpr int64_t kRegisters = 64 << 10, kSharedBytes = 228 << 10;
 /// The largest number of choices that are worth timing.
 static constexpr size_t kMaxPartChoices = 3;
-/// Shared memory that a block uses implicitly.
+/// The bytes of shared memory that CUDA reserves for each block.
 static constexpr int64_t kReservedBytes = 1 << 10;
-/// The minimum number of keys for which a block pays off, and the maximum
-/// number of parts that can be combined with few reads.
+/// The minimum number of keys in a part: for fewer keys, a block is not
+/// worthwhile. The maximum number of parts: combining more would take too many
+/// reads.
 static constexpr int64_t kMinPartKeys = 128, kMaxParts = 32;
 
 AttentionTiles tp::codegen::getAttentionTiles(const AttentionSize &size) {
@@ -61,7 +62,7 @@ AttentionTiles tp::codegen::getWarpgroupTiles() {
 
 int64_t tp::codegen::getBlocksAtOnce(const AttentionSize &size,
                                      const AttentionTiles &tiles) {
-  // Two tiles of keys and two of values, whose rows are padded by a piece.
+  // Two tiles of keys and two of values. Each row is padded by 16 bytes.
   constexpr int64_t pieceBytes = 16;
   int64_t rowBytes =
       (size.features + size.valueFeatures) * (size.isHalf ? 2 : 4) +
@@ -82,10 +83,9 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   int64_t blocks = multiprocessors * getBlocksAtOnce(size, tiles);
   int64_t allTiles = llvm::divideCeil(size.keys, tiles.keys);
   int64_t most = std::clamp<int64_t>(size.keys / kMinPartKeys, 1, kMaxParts);
-  // Times are in units of the time for a tile. Blocks run in waves, each of
-  // which takes the time of a part, plus half a tile for starting up and for
-  // writing results. Combining parts takes another launch, about as long as a
-  // tile.
+  // Times are in units of the time for one tile. Blocks run in waves. A wave
+  // takes the time of one part, plus half a tile for starting up and writing
+  // results. Combining parts takes another launch, about as long as a tile.
   auto getTime = [&](int64_t parts) {
     int64_t waves = llvm::divideCeil(size.heads * parts, blocks);
     int64_t partTiles = llvm::divideCeil(allTiles, parts);
@@ -94,7 +94,7 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   double shortest = getTime(1);
   for (int64_t parts = 2; parts <= most; ++parts)
     shortest = std::min(shortest, getTime(parts));
-  // Parts that save almost no time would only use more memory.
+  // Take the fewest parts whose time is almost the shortest: parts use memory.
   constexpr double worth = 1.05;
   int64_t parts = 1;
   while (getTime(parts) > worth * shortest)
@@ -109,7 +109,7 @@ tp::codegen::getAttentionPartChoices(const AttentionSize &size) {
     if (choices.size() < kMaxPartChoices && !llvm::is_contained(choices, parts))
       choices.push_back(parts);
   };
-  // With one part, the rows alone determine the number of blocks.
+  // Half as many parts as in the first choice are worth timing, too.
   if (choices.front() > 1)
     add(choices.front() / 2);
   for (int64_t multiprocessors : kOtherMultiprocessors)

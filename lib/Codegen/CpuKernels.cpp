@@ -15,7 +15,7 @@ using namespace tp::codegen;
 /// Elements per vector operation: one register of AVX-512, or several narrower
 /// ones.
 static constexpr int64_t kWidth = 16;
-/// Chunks that a loop iteration processes: independent operations hide each
+/// The number of chunks per loop iteration. Independent operations hide each
 /// other's latency.
 static constexpr int64_t kUnrolled = 4;
 /// The maximum number of chunks of a row that is kept in registers.
@@ -54,8 +54,8 @@ private:
 
 } // namespace
 
-/// Divides the columns from `begin` to the row's end into chunks of at most
-/// `width`; the last may reach back before `begin`.
+/// Divides the columns from `begin` to the row's end into chunks of `width`.
+/// The last chunk ends with the row, so it may overlap the columns before it.
 static SmallVector<Chunk> cutRest(OpBuilder &builder, Location loc,
                                   int64_t begin, int64_t columns,
                                   int64_t width) {
@@ -101,7 +101,8 @@ static RowWalk getWalk(OpBuilder &builder, Location loc, int64_t columns) {
 
 namespace {
 
-/// The function of a kernel, and the values loaded from its tables.
+/// The function of a kernel, with the operands and scalars that it loads from
+/// its argument tables.
 struct CpuFunction {
   func::FuncOp function;
   Block *entry;
@@ -110,7 +111,8 @@ struct CpuFunction {
 
 } // namespace
 
-/// Leaves the insertion point before the function's return.
+/// Creates the function of a kernel. Sets the insertion point before its
+/// return.
 static CpuFunction createFunction(OpBuilder &builder,
                                   step::KernelOpInterface op, StringRef name) {
   Location loc = op.getLoc();

@@ -13,8 +13,8 @@
 
 namespace tp::codegen {
 
-/// Short forms of ops. Integers are i32, except addresses; floats are f32 or
-/// vectors of f32.
+/// Functions that create ops for arithmetic and memory accesses. Integers are
+/// i32, except addresses; floats are f32 or vectors of f32.
 class GpuEmitter {
 protected:
   GpuEmitter(mlir::OpBuilder &builder, mlir::Location loc);
@@ -48,8 +48,8 @@ protected:
   mlir::Value at(mlir::Value base, int64_t distance);
   mlir::Value load(mlir::Type type, mlir::Value place);
   void store(mlir::Value value, mlir::Value place);
-  /// The address `base` plus, for each step, its number times its size in
-  /// bytes.
+  /// The address `base` plus the sum of all steps. A step is a number of items
+  /// and the size of an item in bytes.
   mlir::Value locate(mlir::Value base,
                      llvm::ArrayRef<std::pair<mlir::Value, int64_t>> steps);
 

@@ -29,8 +29,8 @@ mlir::gpu::GPUFuncOp createGpuFunction(mlir::OpBuilder &builder,
 mlir::FailureOr<KernelLaunch> getLaunch(mlir::Operation *op, int64_t items,
                                         int64_t perBlock, int64_t threads);
 
-/// The number of the current thread in the launch, which has blocks of
-/// `threads`.
+/// The number of the current thread among all threads of the launch, whose
+/// blocks have `threads` threads each.
 mlir::Value getGlobalThread(mlir::OpBuilder &builder, mlir::Location loc,
                             int64_t threads);
 
@@ -64,7 +64,7 @@ public:
   /// last dimension is contiguous.
   llvm::SmallVector<mlir::Value> split(mlir::Value place,
                                        llvm::ArrayRef<int64_t> sizes);
-  /// The sum of indices times strides.
+  /// The sum of each index times its stride.
   mlir::Value getOffset(mlir::ValueRange indices,
                         llvm::ArrayRef<int64_t> strides);
   mlir::Value isBelow(mlir::Value a, mlir::Value b); ///< Signed.

@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Threads of a block that processes several rows, or chunks regardless of
-/// rows.
+/// The threads of a block in which each warp processes a row, or each thread a
+/// chunk.
 static constexpr int64_t kBlock = 128;
 /// The longest row that a single warp processes.
 static constexpr int64_t kMaxWarpColumns = 1024;
@@ -42,8 +42,8 @@ struct Mapping {
 
 } // namespace
 
-/// The number of elements of the widest type that fit into the widest access,
-/// or fewer, so that the number divides the row.
+/// The number of columns per chunk: as many elements of the widest type as one
+/// access loads, or fewer, so that chunks divide the row evenly.
 static int64_t getWidth(step::RowsOp rows) {
   int64_t bytes = 2; // more columns would need too many registers
   for (Type type : rows.getOperandTypes()) {
@@ -215,7 +215,8 @@ Value GpuTarget::combineBlock(OpBuilder &builder, step::Reduction kind,
   return reduceVector(builder, loc, kind, all);
 }
 
-/// The chunks of thread number `lane` among those that share a row.
+/// The chunks of a row that thread number `lane` processes. Several threads
+/// share the row.
 static RowWalk getWalk(OpBuilder &builder, Location loc, const Mapping &map,
                        int64_t columns, Value lane) {
   auto number = [&](int64_t value) -> Value {
@@ -347,7 +348,7 @@ FailureOr<KernelLaunch> tp::codegen::emitRowsForGpu(OpBuilder &builder,
     return failure();
   OpBuilder::InsertionGuard guard(builder);
   gpu::GPUFuncOp function = beginFunction(builder, rows, name, map->launch);
-  // By default ptxas would spill registers to allow more blocks at once.
+  // By default, ptxas would spill registers so that more blocks run at once.
   if (map->unit == Mapping::Unit::Block && map->chunks == 0)
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       builder.getI32IntegerAttr(1));
@@ -380,8 +381,8 @@ FailureOr<KernelLaunch> tp::codegen::emitTogetherForGpu(OpBuilder &builder,
   Value block = getBlock(builder, loc);
   int64_t first = 0;
   for (auto [rows, analysis, map] : llvm::zip_equal(parts, analyses, maps)) {
-    // For blocks before the first one of this program, the unsigned difference
-    // is large.
+    // In a block before this program's first block, the unsigned difference
+    // wraps around to a large number.
     Value own = arith::SubIOp::create(builder, loc, block,
                                       getNumber(builder, loc, first));
     auto branch = scf::IfOp::create(

@@ -42,7 +42,8 @@ void HalfAttention::beginRows() {
       tile.rows[half] = add(add(warpRow, quad), m * kM + half * 8);
       tile.positions[half] = getPosition(tile.rows[half]);
     }
-    // Features are padded to a multiple of a product's depth, also for values.
+    // The number of features is padded to a multiple of a product's depth, for
+    // values as well as for keys.
     tile.output.assign(llvm::alignTo(shape.valueFeatures / kN, kKPieces),
                        {zero, zero, zero, zero});
     tile.maximum = {lowest, lowest};

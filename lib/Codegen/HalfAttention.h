@@ -19,7 +19,7 @@ namespace tp::codegen {
 
 /// The sizes of a product of fragments: rows, columns and depth.
 inline constexpr int64_t kM = 16, kN = 8, kK = 16;
-/// Pieces of 16 bytes along the depth of a product.
+/// The number of 16-byte pieces along the depth of a product.
 inline constexpr int64_t kKPieces = 2;
 
 /// The part of 16 x 8 sums that a lane holds.
@@ -28,13 +28,14 @@ using Sums = std::array<mlir::Value, 4>;
 /// lane holds.
 using Fragment = std::array<mlir::Value, 4>;
 
-/// Sixteen rows of a warp. A lane holds parts of two of them, 8 apart.
+/// Sixteen rows that one warp processes. A lane holds parts of two of these
+/// rows, 8 apart.
 struct RowTile {
   std::array<mlir::Value, 2> rows, positions;
   llvm::SmallVector<Fragment> query; ///< Per 16 features.
   llvm::SmallVector<Sums> output;    ///< Per 8 features.
   std::array<mlir::Value, 2> maximum, sum;
-  // For the current tile of keys.
+  // The members from here on belong to the current tile of keys.
   llvm::SmallVector<Sums> scores;      ///< Per 8 keys.
   std::array<mlir::Value, 2> shrink;   ///< Factor for the output so far.
   llvm::SmallVector<Fragment> weights; ///< Per 16 keys.
@@ -49,7 +50,7 @@ protected:
   llvm::SmallVector<mlir::Value> getState() override;
   void setState(mlir::ValueRange values) override;
 
-  /// Gives each warp its rows, with zero sums.
+  /// Assigns rows to each warp, and sets the sums of the rows to zero.
   void beginRows();
   /// The scores of all rows, concatenated.
   llvm::SmallVector<mlir::Value> getScores();

@@ -38,8 +38,9 @@ mlir::FailureOr<KernelLaunch> emitRandomForGpu(mlir::OpBuilder &builder,
                                                step::RandomOp op,
                                                llvm::StringRef name);
 
-/// Combines `old` and then `update`, whose type is `element` or the type it is
-/// stored as, in the same way as the runtime: NaN is propagated.
+/// Combines `old` and `update`, in this order, with the same result as the
+/// runtime: NaN is propagated. Both are of type `element`, or of the type in
+/// which such elements are stored.
 mlir::Value combineInOrder(mlir::OpBuilder &builder, mlir::Location loc,
                            step::ScatterKind kind, mlir::Type element,
                            mlir::Value old, mlir::Value update);

@@ -210,7 +210,7 @@ LogicalResult tp::codegen::expandMath(Operation *module,
   populateMathPolynomialApproximationPatterns(patterns, isUsed);
   patterns.add<ExpandTrigonometric<math::SinOp, 0>,
                ExpandTrigonometric<math::CosOp, 1>>(module->getContext());
-  // Must apply before the polynomial.
+  // The benefit makes RefineCbrt match before MLIR's polynomial.
   patterns.add<RefineCbrt>(module->getContext(), /*benefit=*/2);
   if (support.hasExp2)
     patterns.add<ExpandExp>(module->getContext());

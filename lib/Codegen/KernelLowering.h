@@ -10,7 +10,7 @@
 
 namespace tp::codegen {
 
-/// The functions that a target supports directly.
+/// Which math functions a target supports. Others are expanded to simpler ops.
 struct MathSupport {
   bool hasExp2 = false;          ///< 2^x of f32, in hardware.
   bool hasBFloat16 = false;      ///< Conversions from and to bf16.

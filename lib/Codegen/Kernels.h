@@ -73,7 +73,7 @@ struct KernelLaunch {
 namespace tp::codegen {
 
 /// Emits the kernel of a step for a CPU as the function `name`, with the ABI of
-/// `tprt::KernelRow`. Emits an error at the step if there is none.
+/// `tprt::KernelRow`. Emits an error at the step if it has no CPU kernel.
 mlir::FailureOr<mlir::func::FuncOp> emitCpuKernel(mlir::OpBuilder &builder,
                                                   step::KernelOpInterface op,
                                                   llvm::StringRef name);

@@ -50,9 +50,9 @@ public:
 private:
   FailureOr<KernelLaunch> mergeTiles(StringRef name);
   FailureOr<KernelLaunch> bisect(StringRef name);
-  /// Loads the thread's words of a tile: the runs of the row from `firstRun`
-  /// on. The first `skipped` runs of the tile are not loaded, but keep their
-  /// content.
+  /// Fills a tile with runs of the row: run i of the tile is run `firstRun` + i
+  /// of the row. The first `skipped` runs of the tile are not loaded, but keep
+  /// their content. Each thread loads its own words.
   void fillTile(SortNetwork &network, const SortTile &tile, Value firstRun,
                 int64_t skipped);
   /// The number of elements that come before `key`, among the `size` elements
@@ -100,7 +100,7 @@ private:
 void MergeEmitter::fillTile(SortNetwork &network, const SortTile &tile,
                             Value firstRun, int64_t skipped) {
   int64_t room = getSortRun(tile, run);
-  // The words of a group are in one run; odd runs are in descending order.
+  // A group is within one run. The words of odd runs are in descending order.
   SmallVector<Value> group =
       places.split(network.getThread(), {ways, room / kSortGroup});
   Value isOdd =
@@ -115,8 +115,8 @@ void MergeEmitter::fillTile(SortNetwork &network, const SortTile &tile,
         arith::SubIOp::create(builder, loc, places.number(room - 1), slot);
     Value inRun = select(isOdd, mirrored, slot);
     Value column = places.add(begin, inRun);
-    // The column may be outside of the row: after its end or, in a run that is
-    // not stored, before its beginning.
+    // The column may be outside of the row: past its end or, in a skipped run,
+    // before its beginning.
     Value isInRow =
         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, column,
                               places.number(columns));
@@ -151,7 +151,7 @@ FailureOr<KernelLaunch> MergeEmitter::mergeTiles(StringRef name) {
     fillTile(network, tile, places.number(0), /*skipped=*/0);
     network.reduceRuns();
   } else {
-    // The elements kept so far are the first run of the next tile.
+    // The first run of each tile holds the elements kept so far.
     network.storeGroup(SmallVector<Value>(kSortGroup, network.getLast()),
                        Value());
     auto loop = network.createTileLoop(
@@ -230,7 +230,7 @@ FailureOr<KernelLaunch> MergeEmitter::bisect(StringRef name) {
     Value left =
         arith::SubIOp::create(builder, loc, places.number(columns), first);
     Value size = arith::MinSIOp::create(builder, loc, left, places.number(run));
-    // The position in the element's own run is already known.
+    // The element's position in its own run is known without a search.
     Value isOwn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                         other, inMerge[1]);
     size = select(isOwn, places.number(0), size);

@@ -80,7 +80,7 @@ static void addNarrowing(llvm::Module &code) {
                               /*isVarArg=*/false),
       llvm::Function::ExternalLinkage, "__truncsfbf2", code);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  // The optimizer would turn its select into a select between bf16 values.
+  // The optimizer would turn the select below into a select of bf16 values.
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::OptimizeNone);
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));

@@ -20,8 +20,9 @@ namespace tp::codegen {
 mlir::FailureOr<std::string> compileKernels(mlir::ModuleOp module,
                                             llvm::StringRef cpu);
 
-/// Registers the dialects that kernels are written in and pass through, with
-/// their translations. The pass that compiles kernels depends on them.
+/// Registers the dialects that CPU kernels are written in and lowered through,
+/// and their translations to LLVM IR. The pass that compiles kernels needs
+/// them.
 void registerKernelDialects(mlir::DialectRegistry &registry);
 
 } // namespace tp::codegen

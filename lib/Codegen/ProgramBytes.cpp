@@ -29,7 +29,7 @@ std::string tp::codegen::getProgramBytes(ModuleOp module) {
   OwningOpRef<ModuleOp> copy = module.clone();
   copy->getOperation()->removeAttr(kProgramsAttr);
   copy->walk([](Operation *op) {
-    // These depend on whether a report was requested.
+    // These attributes depend on whether a report was requested.
     op->removeAttr(kAllocatedAttr);
     op->removeAttr(kOverlapAttr);
     op->setLoc(getNameOnly(op->getLoc()));

@@ -112,9 +112,9 @@ static LogicalResult checkMath(gpu::GPUModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
-/// Converts kernels, branches and queries of the thread's index. The upstream
-/// pass of this name would turn square roots and rounding, which are
-/// instructions, into calls.
+/// Converts kernels, branches and queries of the thread's index. MLIR's pass
+/// convert-gpu-to-nvvm would turn square roots and rounding into calls,
+/// although they are instructions.
 static LogicalResult convertGpuToNVVM(gpu::GPUModuleOp module) {
   MLIRContext *context = module.getContext();
   LowerToLLVMOptions options(context);
@@ -201,7 +201,7 @@ static FailureOr<LoweredKernels> lowerKernels(ArrayRef<Kernel> kernels,
 FailureOr<std::vector<PtxModule>>
 tp::codegen::compilePtx(ArrayRef<Kernel> kernels, ArrayRef<GpuChip> chips) {
   step::KernelOpInterface first = kernels.front().op;
-  // Chips that need no special form share the lowered kernels.
+  // All chips except kWarpgroupChip share one form of the lowered kernels.
   llvm::StringMap<LoweredKernels> forms;
   std::vector<PtxModule> result(chips.size());
   // Translation may modify the module, so the threads start only afterwards.

@@ -56,8 +56,8 @@ mlir::gpu::GPUModuleOp createGpuModule(mlir::OpBuilder &builder,
                                        mlir::Location loc,
                                        llvm::StringRef chip);
 
-/// Registers the dialects that GPU kernels pass through, with their
-/// translations.
+/// Registers the dialects that GPU kernels are lowered through, and their
+/// translations to LLVM IR.
 void registerGpuKernelDialects(mlir::DialectRegistry &registry);
 
 } // namespace tp::codegen

@@ -215,8 +215,8 @@ void RowEmitter::emitPhase(unsigned phase) {
   if (reduces.empty() && !hasPointStores)
     return;
 
-  // The vectors of the resident chunks, or the scalars of the loop and of the
-  // rest.
+  // The reductions so far: vectors for the resident chunks, or else scalars for
+  // the loop and `rest`.
   SmallVector<Value> totals;
   auto addToTotals = [&](ValueRange sums) {
     if (totals.empty())
@@ -526,8 +526,8 @@ Value tp::codegen::combineValues(OpBuilder &builder, Location loc,
   llvm_unreachable("covered switch");
 }
 
-/// The kind of reduction, and whether it compares integers as unsigned: the
-/// integer types here are signless.
+/// Returns the kind of reduction, and whether it compares integers as unsigned.
+/// The integer types are signless here, so only `kind` tells them apart.
 static std::pair<ReductionKind, bool> splitKind(step::Reduction kind) {
   switch (kind) {
   case step::Reduction::Sum:

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The target-independent part of compiling a row program: the code of a thread
-// that goes through chunks of a row. A target defines the chunks (`RowWalk`)
-// and the operations that threads sharing a row do together (`RowTarget`), and
-// creates the function around the code.
+// The target-independent part of compiling a row program. It emits the code in
+// which a thread visits the chunks of a row. A target defines the chunks
+// (`RowWalk`) and the operations that combine the threads of a row
+// (`RowTarget`). The target also creates the function that contains the code.
 
 #ifndef TPOPT_LIB_CODEGEN_ROWEMITTER_H
 #define TPOPT_LIB_CODEGEN_ROWEMITTER_H
@@ -28,9 +28,9 @@ struct Chunk {
   llvm::DenseMap<mlir::Value, mlir::Value> vectors;
 };
 
-/// The chunks that a thread goes through in each phase: either those of
-/// `resident`, whose vectors stay in registers from phase to phase, or those of
-/// a loop and then `rest`.
+/// The chunks that a thread processes in each phase. Either they are in
+/// `resident`, and their vectors stay in registers from phase to phase; or a
+/// loop processes most of them, and `rest` contains the others.
 struct RowWalk {
   llvm::SmallVector<Chunk> resident;
   mlir::Value begin, end, step; ///< i64, of the loop.
@@ -63,8 +63,8 @@ struct RowContext {
   llvm::DenseMap<mlir::Attribute, mlir::Value> scalars; ///< See getScalars.
   mlir::Value row;                                      ///< i64
 
-  /// If this is the context of a `step.together` op: the context of one of its
-  /// row programs.
+  /// If this is the context of a `step.together` op: returns the context of one
+  /// row program in that op.
   RowContext getPart(step::RowsOp rows) const {
     RowContext part;
     part.scalars = scalars;

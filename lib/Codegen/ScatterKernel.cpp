@@ -102,8 +102,8 @@ FailureOr<KernelLaunch> tp::codegen::emitScatterForGpu(OpBuilder &builder,
   Value place = places.load(
       builder.getI64Type(), function.getArgument(1),
       places.getOffset({mine[0], i}, step::Strides(indices).strides));
-  // The last slice may extend beyond the axis, so check against both ends, with
-  // one unsigned comparison each.
+  // The last slice may extend beyond the axis. So check that the index is in
+  // the slice and on the axis, with one unsigned comparison each.
   auto isUnder = [&](Value value, int64_t end) -> Value {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, value,
                                  places.number(end));

@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Elements of a piece of 16 bytes.
+/// The number of f32 elements in 16 bytes, the widest access.
 static constexpr int64_t kPiece = kAccessBytes / 4;
 
 namespace {
@@ -42,7 +42,8 @@ private:
   void accumulate(Value tile) override;
   SmallVector<Value> getScores(Value tile);
   Value combine(Value value, bool isMaximum);
-  /// The address of the weight of row `row` of the warp for a key of the tile.
+  /// The address, in shared memory, of the weight for row `row` of the warp and
+  /// key `keyOfTile` of the tile.
   Value getWeightPlace(int64_t row, Value keyOfTile);
 
   VectorType piece = VectorType::get(kPiece, f32);
@@ -158,8 +159,8 @@ int64_t SingleAttention::emit() {
   lane = rem(thread, kWarp);
   warp = div(thread, kWarp);
   setBuffers(/*multiple=*/1);
-  // Lanes without a piece of their own compute the last one, but do not store
-  // it.
+  // A lane that has no piece of its own computes the last piece again, but does
+  // not store it.
   int64_t lanePieces = llvm::divideCeil(valueTiles.pieces, kWarp);
   for (int64_t i = 0; i < lanePieces; ++i)
     pieces.push_back(min(add(lane, i * kWarp), number(valueTiles.pieces - 1)));

@@ -4,14 +4,14 @@
 // Matrix products with few rows. B is read once, in its own layout, 16 bytes at
 // a time.
 //
-// A team of threads goes through the summed dimension. Each thread has all rows
-// of A and a few columns of B. If B is contiguous along the summed dimension, a
-// team is a warp, or a block if there are few columns, and its threads share
-// their columns. If B is contiguous along its columns, a team is a block:
-// groups of four lanes read adjacent pieces of a row of B, and each group has
-// different rows.
+// A team of threads divides the summed dimension. Each thread has all rows of A
+// and a few columns of B. If B is contiguous along the summed dimension, a team
+// is a warp, or a block if there are few columns, and all threads of a team
+// have the same columns. If B is contiguous along its columns, a team is a
+// block: groups of four lanes read adjacent pieces of a row of B, and each
+// group has different rows.
 //
-// At the end the values of a warp's lanes are summed by shuffles, and those of
+// At the end, the sums of a warp's lanes are added by shuffles, and the sums of
 // a team's warps through shared memory, in order.
 
 #include "SkinnyMatmul.h"
@@ -27,10 +27,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Lanes that read adjacent pieces of a row of B.
+/// The number of lanes that read adjacent pieces of one row of B.
 static constexpr int64_t kColumnLanes = 4;
-/// The number of warps that keeps a large GPU busy. If there are fewer, the
-/// warps of a block share their columns.
+/// The number of warps that keeps a large GPU busy. If one warp for each group
+/// of columns gives fewer warps than this, all warps of a block share a group
+/// of columns.
 static constexpr int64_t kManyWarps = 2048;
 
 namespace {
@@ -44,9 +45,10 @@ struct Layout {
     column = strides.strides[step::kNumBatchDims + 1];
     offset = strides.offset;
   }
-  /// The number of elements, a power of two, that one access can load: at every
-  /// multiple of that number along one dimension, they are contiguous and
-  /// aligned. `otherStride` is the stride of the other dimension.
+  /// Returns the number of elements, a power of two, that one access can load
+  /// along a dimension of `size` elements. Groups of that many elements,
+  /// counted from the dimension's beginning, are contiguous and aligned.
+  /// `otherStride` is the stride of the other dimension.
   int64_t getWidth(int64_t size, int64_t otherStride) const {
     uint64_t bits = uint64_t(kAccessBytes / bytes) | uint64_t(size) |
                     uint64_t(otherStride) | uint64_t(offset);
@@ -69,7 +71,8 @@ private:
   /// to f32. `width` of them are contiguous.
   SmallVector<Value> loadRun(const Layout &layout, Value place, int64_t stride,
                              int64_t count, int64_t width);
-  /// Adds the products of a thread's piece number `piece` to the sums.
+  /// Multiplies piece number `piece` of the summed dimension, and adds the
+  /// products to `sums`.
   void accumulate(Value piece, SmallVector<Value> &sums);
   SmallVector<Value> sumPieces();
   /// Stores the sums of each warp in shared memory.
@@ -164,7 +167,7 @@ void SkinnyEmitter::accumulate(Value piece, SmallVector<Value> &sums) {
   SmallVector<SmallVector<Value>> factors;
   if (isAlongSum)
     for (int64_t i = 0; i < columns; ++i) {
-      // Columns that do not exist are computed but not written.
+      // Columns past the end read the last column; their sums are not stored.
       Value own = min(add(column, i), number(n - 1));
       Value place =
           locate(arguments[1], {{k, b.bytes}, {own, b.column * b.bytes}});

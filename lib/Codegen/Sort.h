@@ -70,10 +70,10 @@ SortTile getSortTile(int64_t columns, int64_t width);
 /// kept: a power of two.
 int64_t getSortRun(const SortTile &tile, int64_t kept);
 
-/// The position of a slot's word in the tile's memory. Words that lanes access
-/// together, each from its own group, are in different banks, no matter which
-/// three bits of the slot select the word of a group. The function is linear:
-/// it maps the exclusive or of slots to the exclusive or of positions.
+/// The position of slot `slot` in the tile's memory. When each lane accesses a
+/// word of its own group, these words are in different banks, no matter which
+/// three bits of the slot number the words of a group. The function is linear:
+/// f(a ^ b) = f(a) ^ f(b).
 int64_t permuteSlot(const SortTile &tile, int64_t slot);
 
 enum class SortForm {
@@ -85,10 +85,10 @@ enum class SortForm {
 /// elements.
 SortForm getSortForm(int64_t columns, int64_t kept, int64_t width);
 
-/// How rows are sorted by several kernels: one that sorts parts of `part`
-/// elements and leaves `kept` of each, and one for each time that `ways` of
-/// these runs are merged. If one kernel does everything, there is only one
-/// part.
+/// How rows are sorted by several kernels. The first kernel sorts parts of
+/// `part` elements, and keeps `kept` elements of each part as a run. Each
+/// further kernel merges `ways` runs into one. If one kernel does everything,
+/// the row is a single part.
 struct SortPlan {
   int64_t part, kept, ways;
 };
@@ -100,9 +100,9 @@ SortPlan getSortPlan(int64_t rows, int64_t columns, int64_t kept,
 /// of two.
 SortTile getMergeTile(int64_t columns, int64_t run, int64_t width);
 
-/// Returns true if runs are merged in a tile, two by two, rather than by
-/// bisection. That is the case if the runs are short, all of them become one
-/// run, and no more elements are kept than one of them holds.
+/// Returns true if runs are merged in a tile, two at a time, instead of by
+/// bisection. That is possible if the runs are short, the merge gives a single
+/// run, and at most as many elements are kept as a run has.
 bool mergesInTile(int64_t columns, int64_t run, int64_t ways, int64_t kept,
                   int64_t width);
 

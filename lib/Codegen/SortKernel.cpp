@@ -21,7 +21,7 @@ static constexpr int64_t kSortBlock = 128; ///< Threads per block.
 
 namespace {
 
-/// The common part of both forms.
+/// What sorting by counting and sorting in tiles have in common.
 class SortEmitter {
 public:
   /// The operands of `op` are source, values and indices.
@@ -46,12 +46,12 @@ private:
   FailureOr<KernelLaunch> sortTiles(StringRef name);
   void setPart(Value number);
   Value loadBits(Value column);
-  /// Stores the element of `column`, whose position in its sorted part is
-  /// `rank`.
+  /// Stores the element of column `column` at position `rank` of its part's
+  /// results.
   void store(Value column, Value rank);
-  /// Loads the thread's words of a tile, whose elements begin at `begin` of the
-  /// part. The first `skipped` groups of the tile are not loaded, but keep
-  /// their content.
+  /// Fills a tile with elements of the part, from element `begin` on. The first
+  /// `skipped` groups of the tile are not loaded, but keep their content. Each
+  /// thread loads its own words.
   void fillTile(SortNetwork &network, const SortTile &tile, Value begin,
                 int64_t skipped);
 
@@ -68,8 +68,8 @@ private:
 
 } // namespace
 
-/// Sets the part that the thread works on; `number` counts all parts of all
-/// rows.
+/// Sets the part of a row that the thread works on. `number` is the part's
+/// number among all parts of all rows.
 void SortEmitter::setPart(Value number) {
   SmallVector<Value> indices = places.split(number, {rows, parts});
   row = indices[0];
@@ -114,7 +114,7 @@ FailureOr<KernelLaunch> SortEmitter::count(StringRef name) {
   Value partOfRow =
       arith::DivUIOp::create(builder, loc, mine[1], places.number(part));
   setPart(places.add(places.scale(mine[0], parts), partOfRow));
-  // Words allow one comparison to decide whether another element comes first.
+  // A word holds key and index, so one comparison orders any two elements.
   int64_t width = getSortTile(columns, keys.getWidth()).width;
   auto getWord = [&](Value column) {
     return keys.getWord(loadBits(column), column, width);
@@ -197,7 +197,7 @@ FailureOr<KernelLaunch> SortEmitter::sortTiles(StringRef name) {
     network.sortRuns();
     network.reduceRuns();
   } else {
-    // The elements kept so far are the first run of the next tile.
+    // The first run of each tile holds the elements kept so far.
     network.storeGroup(SmallVector<Value>(kSortGroup, network.getLast()),
                        Value());
     auto loop = network.createTileLoop(places.number(0), places.number(part),

@@ -30,9 +30,10 @@ Value SortKeys::resize(Value value, unsigned width) {
   return value;
 }
 
-/// If the sign bit is clear, the bits are already in order. Otherwise they are
-/// subtracted from those of -0.0, so that the result is negative, or 0 for
-/// -0.0. NaN, of either sign, comes after all numbers.
+/// Maps a float's bits to an integer with the float's order. If the sign bit is
+/// clear, the bits are already in order. If it is set, the bits are subtracted
+/// from those of -0.0, which gives a negative number, or 0 for -0.0. NaN of
+/// either sign comes after all numbers.
 Value SortKeys::order(Value bits, FloatType type) {
   unsigned width = getWidth();
   Value negated = arith::SubIOp::create(

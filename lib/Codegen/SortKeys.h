@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The keys that sorts compare on a GPU. They map elements of any type to
-// unsigned numbers: an element that comes first has the smaller key. Equal
-// elements have equal keys, and differ only in their words.
+// Sorts on a GPU compare keys. The key of an element of any type is an unsigned
+// number: an element that comes first has the smaller key. Equal elements have
+// equal keys. Sorts that must tell them apart compare *words*, which also
+// contain the element's index.
 
 #ifndef TPOPT_LIB_CODEGEN_SORTKEYS_H
 #define TPOPT_LIB_CODEGEN_SORTKEYS_H

@@ -142,8 +142,9 @@ Value SortNetwork::load(Value slot) {
                               tile.width / 8);
 }
 
-/// Addresses are computed where they are used. Those of all rounds together do
-/// not fit in registers, so the compiler must not hoist them out of the loop.
+/// Addresses are computed where they are used. The addresses of all rounds
+/// together do not fit into registers, so the compiler must not hoist them out
+/// of the loop.
 scf::ForOp SortNetwork::createTileLoop(Value begin, Value end, Value step) {
   auto loop = scf::ForOp::create(builder, loc, begin, end, step);
   MLIRContext *context = builder.getContext();
@@ -192,14 +193,14 @@ void SortNetwork::merge(int64_t phase, int64_t slots, bool halves) {
     isDown = arith::TruncIOp::create(builder, loc, builder.getI1Type(),
                                      shift(thread, phase - kStages));
   // If the number of stages is not a multiple of three, the first round has
-  // fewer.
+  // fewer stages.
   int64_t stages = (phase - 1) % kStages + 1;
   for (int64_t left = phase; left > 0; left -= stages, stages = kStages) {
     int64_t stride = int64_t(1) << std::max(left - kStages, int64_t(0));
     Value first = getFirst(thread, stride), permuted = permute(first);
     Words words;
     if (halves && left == phase) {
-      // Runs are twice as far apart as they will be after the reduction.
+      // The runs to reduce are twice as far apart as the resulting runs.
       Value from = permute(arith::AddIOp::create(builder, loc, first,
                                                  mask(first, slots - size)));
       words = emitForGroups(groups, [&] {

@@ -36,22 +36,25 @@ public:
 
   mlir::Value getThread(); ///< i64
   mlir::Value getLast();   ///< A word that sorts after all others.
-  /// The thread's words in slots from 8 * thread on, in their present order.
+  /// Loads the thread's eight words, which begin at slot 8 * thread.
   llvm::SmallVector<mlir::Value> loadGroup();
-  /// Stores a group if the slots of the group are in the tile and `condition`,
-  /// which may be null, is true.
+  /// Stores the thread's group of words, if the group is in the tile and
+  /// `condition` is null or true.
   void storeGroup(mlir::ValueRange words, mlir::Value condition);
-  /// Sorts a group into the order that a run of eight must have.
+  /// Sorts the thread's group into a run of eight words: descending if the
+  /// thread's number is odd, ascending otherwise.
   llvm::SmallVector<mlir::Value> sortGroup(mlir::ValueRange words);
 
-  /// Creates a loop whose body may contain rounds.
+  /// Creates a loop over tiles. Its body may contain rounds: passes through
+  /// shared memory, each followed by a barrier.
   mlir::scf::ForOp createTileLoop(mlir::Value begin, mlir::Value end,
                                   mlir::Value step);
   /// A barrier for the block.
   void wait();
-  /// Merges runs of eight to runs of `run`.
+  /// Merges runs of eight words into longer runs, up to the length `run`.
   void sortRuns();
-  /// Reduces runs of `run` to one, in the first slots.
+  /// Reduces all runs to one, which holds the first `run` words in sort order.
+  /// The result is in the first slots of the tile.
   void reduceRuns();
   mlir::Value load(mlir::Value slot); ///< `slot` is an i64.
 
@@ -62,21 +65,22 @@ private:
   mlir::Value mask(mlir::Value value, int64_t bits);
   mlir::Value shift(mlir::Value value, int64_t by); ///< To the right.
   mlir::Value permute(mlir::Value slot);
-  /// The address of the slot whose permuted number is `permuted`, with the
-  /// slot's bits `bits` flipped.
+  /// Returns the address of slot s ^ `bits`, where `permuted` is the permuted
+  /// number of slot s.
   mlir::Value locate(mlir::Value permuted, int64_t bits);
   Words loadWords(mlir::Value permuted, int64_t stride, int64_t bits = 0);
   void storeWords(mlir::ValueRange words, mlir::Value permuted, int64_t stride);
-  /// Calls `emit` for code that only threads with one of the first `groups`
-  /// groups execute, and returns its results.
+  /// Calls `emit` to create code that only threads with a group, the first
+  /// `groups` threads, execute. Returns the results of that code.
   Words emitForGroups(int64_t groups, llvm::function_ref<Words()> emit);
   /// The first slot of a group whose slots are `stride` apart.
   mlir::Value getFirst(mlir::Value group, int64_t stride);
   /// Puts two words in ascending order, or in descending order if `isDown` is
   /// true. If `flips`, which may be null, is true, the order is reversed.
   void exchange(mlir::Value &a, mlir::Value &b, bool isDown, mlir::Value flips);
-  /// Merges bitonic runs of 2^phase in `slots` slots. If `halves` is true,
-  /// first reduces every two such runs to one.
+  /// Sorts bitonic runs of 2^phase words, which fill the first `slots` slots.
+  /// If `halves` is true, each of these runs is first made from two runs: by
+  /// keeping the lesser of each two words at the same position.
   void merge(int64_t phase, int64_t slots, bool halves);
 
   mlir::OpBuilder &builder;

@@ -12,28 +12,28 @@
 using namespace tp;
 using namespace tp::codegen;
 
-/// Less than the 48 KiB that a block may use by default.
+/// The bytes of the largest tile. A block may use 48 KiB by default.
 static constexpr int64_t kTileBytes = 32 << 10;
-/// A row that is longer than the largest tile is processed tile by tile only if
-/// the tile has room for this many runs of kept elements. Then most elements of
-/// a tile are new, and only a fraction of the row is left after the parts are
-/// processed.
+/// A row that does not fit into the largest tile is processed one tile after
+/// another only if a tile has room for at least this many runs of kept
+/// elements. Then most elements of each tile are new, and few elements are left
+/// to combine when all parts are done.
 static constexpr int64_t kMinRuns = 8;
 /// The number of blocks that keeps a large GPU busy: two for each of 132
 /// multiprocessors.
 static constexpr int64_t kBusyBlocks = 264;
-/// Runs merged at a time: with two there would be more launches, with eight
-/// more probes.
+/// The number of runs that one launch merges. With two, more launches would be
+/// needed; with eight, the binary searches would take more steps.
 static constexpr int64_t kWays = 4;
-/// The instructions of a warp for comparing one element with the elements of
-/// its threads, and for one round of the network. The work before and after the
-/// rounds counts as two rounds.
+/// The instructions with which a warp compares the elements of its threads with
+/// one element, and those of one round of the sorting network. The work before
+/// and after all rounds counts as two rounds.
 static constexpr int64_t kCountInstructions = 12, kRoundInstructions = 110,
                          kOtherRounds = 2;
 
 int64_t SortTile::getThreads() const { return std::max(kWarp, getGroups()); }
 
-/// Words of the largest tile.
+/// The number of words in the largest tile.
 static int64_t getMaxWords(int64_t width) { return kTileBytes * 8 / width; }
 
 SortTile tp::codegen::getSortTile(int64_t columns, int64_t width) {
@@ -63,8 +63,8 @@ static int64_t getRounds(const SortTile &tile, int64_t kept) {
   return rounds + llvm::Log2_64(tile.words / run) * llvm::divideCeil(last, 3);
 }
 
-/// Returns true if so few elements are kept that a row can be processed tile by
-/// tile.
+/// Returns true if `kept`, the number of elements to keep of a row, is so small
+/// that a row can be processed one tile after another.
 static bool isLittle(int64_t kept, int64_t wordWidth) {
   return int64_t(llvm::PowerOf2Ceil(kept)) * kMinRuns <= getMaxWords(wordWidth);
 }

@@ -11,11 +11,11 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::codegen;
 
-/// Converts the compiler's description of a weight's part to the artifact's:
-/// the compiler slices the stored tensor and reshapes the slice, the artifact
-/// reshapes the tensor and slices the result. If the reshape splits a
-/// dimension, the dimension's [start, size] becomes a slice of its major
-/// factor.
+/// Converts the description of a part of a weight from the compiler's form to
+/// the artifact's. The compiler slices the stored tensor and reshapes the
+/// slice; the artifact reshapes the tensor and slices the result. If the
+/// reshape splits a dimension, the dimension's [start, size] becomes a slice of
+/// its major factor.
 static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
                                           Operation *op, SourceAttr source) {
   auto fail = [&] {

@@ -75,8 +75,9 @@ mlir::FailureOr<std::unique_ptr<TargetCode>>
 createCudaCode(mlir::Operation *op, const CodeOptions &options,
                const Target &target);
 
-/// Registers the dialects that kernels of all targets pass through, with their
-/// translations. The pass that compiles kernels depends on them.
+/// Registers the dialects that the kernels of all targets are lowered through,
+/// and their translations to LLVM IR. The pass that compiles kernels needs
+/// them.
 void registerTargetDialects(mlir::DialectRegistry &registry);
 
 } // namespace tp::codegen

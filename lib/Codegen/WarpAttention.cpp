@@ -93,7 +93,7 @@ Sums WarpAttention::multiply(const Fragment &a, Value b0, Value b1,
 void WarpAttention::loadQuery(RowTile &tile) {
   std::array<Value, 2> places;
   for (int64_t half = 0; half < 2; ++half) {
-    // For rows that do not exist, the last row is computed, and not stored.
+    // Rows past the end read the last row; their results are not stored.
     Value row = min(tile.rows[half], number(shape.rows - 1));
     places[half] = locate(getRow(query, row), {{pair, elementBytes}});
   }
@@ -115,7 +115,7 @@ void WarpAttention::multiplyKeys(Value tile) {
   Value place = at(shared, add(getTilePlace(keyTiles, tile), keyLane));
   for (int64_t k = 0; k < keyTiles.padded / kKPieces; ++k)
     for (int64_t n = 0; n < shape.tiles.keys / kN; n += 2) {
-      // Two matrices for the first eight keys and two for the others.
+      // Four 8 x 8 matrices: two for the first eight keys, two for the others.
       Fragment keys = loadMatrices(
           at(place, n * kN * keyTiles.getPitch() + k * kKPieces * kAccessBytes),
           /*isTransposed=*/false);
@@ -162,8 +162,8 @@ void WarpAttention::accumulate(Value tile) {
 int64_t WarpAttention::emit() {
   setBuffers(kKPieces);
 
-  // Lanes 8 m to 8 m + 7 address the rows of matrix m. For keys, the matrices
-  // are ordered by features first; for values, by keys first.
+  // Lanes 8 m to 8 m + 7 give the row addresses of matrix m. Matrices of keys
+  // are ordered by features first, matrices of values by keys first.
   Value lane = rem(thread, kWarp);
   Value matrix = div(lane, 8), row = rem(lane, 8);
   auto getPlace = [&](const TileBuffer &buffer, Value eight, Value piece) {

@@ -33,7 +33,8 @@ using namespace tp::codegen;
 
 namespace {
 
-/// The part of shared memory that holds rows in panels, in one or two copies.
+/// A buffer in shared memory that stores the rows of a tile in panels, the form
+/// that wgmma reads. It has room for `stages` tiles.
 struct Panels {
   int64_t rows, pieces; ///< Pieces per row, in global memory.
   int64_t begin;        ///< Offset in shared memory.
@@ -57,23 +58,23 @@ private:
   void setPanels();
   /// Emits the loop over the tiles. There must be at least one tile.
   void emitTiles();
-  /// Begins to copy the operands of the products after the next tile's barrier:
-  /// this tile's values and the next tile's keys.
+  /// Begins to copy the values of `tile` and the keys of the next tile. The
+  /// products after the next tile's barrier read them.
   void copyNext(Value tile);
-  /// Emits a loop over tiles after the first one; `hides` is true if some of
-  /// them have hidden keys.
+  /// Emits the loop over the tiles from `begin` to `end`, which come after the
+  /// first tile. `hides` is true if some of their keys may be masked.
   void goThrough(Value begin, Value end, bool hides);
   SmallVector<Value> getLoopState();
   void setLoopState(ValueRange values);
 
-  /// The address of a row in global memory, and how many bytes of each of its
-  /// pieces exist: all, or none if it is to be filled with zeros.
+  /// A row in global memory, and how many bytes to copy from each of its
+  /// 16-byte pieces: 16, or 0 to fill the piece with zeros.
   struct Piece {
     Value source, bytes;
   };
-  /// Begins to copy rows to panels at an offset in shared memory. `getPiece`
-  /// returns the source of the row that is `rows` after `row`, the thread's
-  /// first row.
+  /// Begins to copy rows to panels at the offset `place` in shared memory.
+  /// `row` is the first row that the thread copies. `getPiece(row, rows)` says
+  /// where row `row` + `rows` is in global memory.
   void copyRows(const Panels &panels, Value place,
                 llvm::function_ref<Piece(Value row, int64_t rows)> getPiece);
   void copyQuery();
@@ -124,8 +125,8 @@ Value WarpgroupAttention::getPlace(const Panels &panels, Value tile) {
 void WarpgroupAttention::copyRows(
     const Panels &panels, Value place,
     llvm::function_ref<Piece(Value row, int64_t rows)> getPiece) {
-  // All pieces that a thread copies are in one column of the panels, and in the
-  // same row of their atoms.
+  // All pieces that a thread copies have the same column and the same row
+  // within an 8-row atom. So their swizzled column is the same.
   int64_t rowsAtOnce = shape.tiles.warps * kWarp / panels.pieces;
   constexpr int64_t kPanelPieces = kPanelRowBytes / kAccessBytes;
   Value row = div(thread, panels.pieces), column = rem(thread, panels.pieces);
@@ -147,7 +148,7 @@ void WarpgroupAttention::copyQuery() {
   Value last = number(shape.rows - 1);
   copyRows(
       queryPanels, number(queryPanels.begin), [&](Value row, int64_t rows) {
-        // For rows that do not exist, the last row is computed, and not stored.
+        // Rows past the end read the last row; their results are not stored.
         return Piece{getRow(query, min(add(add(firstRow, row), rows), last)),
                      number(kAccessBytes)};
       });
@@ -193,8 +194,8 @@ static SmallVector<Sums> toSums(ValueRange values) {
   return sums;
 }
 
-/// The offset at which depth number `k`, of 16 elements, begins in panels,
-/// relative to their first row.
+/// The offset of step `k` along the depth of a product, from the first row of
+/// the panels. A step is 16 elements.
 static int64_t getDepthOffset(const Panels &panels, int64_t k) {
   constexpr int64_t kPanelDepths = kPanelElements / kK;
   return k / kPanelDepths * panels.getPanelBytes() +
@@ -234,8 +235,8 @@ void WarpgroupAttention::awaitScores(int64_t pending) {
   rows.scores = toSums(wgmma.wait(pending, flatten(rows.scores)));
 }
 
-/// When this is called, the scores have become weights. They pass through the
-/// wait as well, so that they are packed only after it: packing overwrites
+/// When this is called, `scores` already holds the weights. The weights pass
+/// through the wait, so that they are packed only after it: packing overwrites
 /// registers that the product reads.
 void WarpgroupAttention::awaitOutput() {
   RowTile &rows = rowTiles.front();

@@ -125,8 +125,8 @@ SmallVector<Value> Wgmma::emit(ValueRange a, Value b, Major major,
   bool isFragment = a.size() > 1;
   std::string left = name(numSums, a.size());
   StringRef type = element.isBF16() ? "bf16" : "f16";
-  // The trailing operands: whether to add to sums, signs, and the layouts of
-  // descriptors.
+  // The last operands say whether to add to the sums, which signs a and b have,
+  // and whether a matrix in shared memory is transposed.
   std::string text = llvm::formatv(
       "{{ .reg .pred p; setp.ne.b32 p, {0}, 0; "
       "wgmma.mma_async.sync.aligned.m64n{1}k16.f32.{2}.{2} "

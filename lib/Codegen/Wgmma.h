@@ -35,8 +35,8 @@ inline constexpr int64_t kWarpgroup = 4; ///< Warps of a warpgroup.
 inline constexpr int64_t kPanelElements = 64, kPanelRowBytes = 128;
 inline constexpr int64_t kAtomRows = 8, kAtomBytes = kAtomRows * kPanelRowBytes;
 
-/// The layout of an operand: whether the rows of a panel run along the depth of
-/// the product, or along its columns.
+/// Whether the rows of an operand's panels run along the depth of the product
+/// or along its columns.
 enum class Major { Depth, Columns };
 
 class Wgmma {
@@ -52,19 +52,21 @@ public:
   /// 16.
   mlir::Value advance(mlir::Value descriptor, int64_t bytes);
 
-  /// Makes this thread's writes to shared memory visible to products.
+  /// Makes this thread's writes to shared memory visible to wgmma.
   void fenceProxy();
   llvm::SmallVector<mlir::Value> fence(mlir::ValueRange registers);
-  /// Begins sums with the product of 64 x 16 by 16 x `columns`, whose operands
-  /// are both given by descriptors.
+  /// Starts new sums: the product of a 64 x 16 matrix and a 16 x `columns`
+  /// matrix. `a` and `b` are their descriptors in shared memory.
   llvm::SmallVector<mlir::Value> begin(int64_t columns, mlir::Value a,
                                        mlir::Value b);
-  /// Adds such a product to sums. `a` is a descriptor or a fragment of four
-  /// words; `major` is the layout of `b`.
+  /// Adds to `sums` the product of a 64 x 16 matrix `a` and a matrix `b` with
+  /// 16 rows. `a` is a descriptor or a fragment in four registers; `b` is a
+  /// descriptor of a matrix with the layout `major`.
   llvm::SmallVector<mlir::Value> multiply(mlir::ValueRange a, mlir::Value b,
                                           Major major, mlir::ValueRange sums);
   void commit();
-  /// Waits for all groups except the `pending` most recent ones.
+  /// Waits for all committed groups of products except the `pending` most
+  /// recent ones.
   llvm::SmallVector<mlir::Value> wait(int64_t pending,
                                       mlir::ValueRange registers);
 
@@ -72,8 +74,9 @@ private:
   llvm::SmallVector<mlir::Value> emit(mlir::ValueRange a, mlir::Value b,
                                       Major major, mlir::ValueRange sums,
                                       int64_t columns);
-  /// Emits an instruction that cannot be moved, with results of these types.
-  /// The operands `tied` use the registers of the results.
+  /// Emits an inline-assembly instruction that must not be moved. Its results
+  /// have the types `types`. The operands `tied` are in the registers of the
+  /// results.
   llvm::SmallVector<mlir::Value> emitAsm(llvm::StringRef text,
                                          mlir::TypeRange types,
                                          mlir::ValueRange operands,

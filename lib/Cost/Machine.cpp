@@ -17,10 +17,10 @@ using namespace tp::cost;
 
 /// The built-in machines. Rates of matrix products are 0.8 times, and memory
 /// bandwidths 0.9 times those of NVIDIA's data sheets. Library kernels reach
-/// that: on an H200, we measured 788e12 operations per second for 8192^3 in
+/// them: on an H200, we measured 788e12 operations per second for 8192^3 in
 /// bf16 on random data, and 4.3e12 bytes per second for copies. 32-bit products
 /// have full precision, not that of TF32. Links have the bandwidth that NCCL's
-/// rings reach on NVLink 4, out of 450 GB/s, and the latency of a small
+/// rings reach on NVLink 4, whose peak is 450 GB/s, and the latency of a small
 /// all-reduce over 8 devices.
 ///
 /// `cpu` is one core of a Zen 5 with AVX-512 as used by oneDNN; ranks are

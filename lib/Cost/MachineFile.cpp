@@ -26,7 +26,8 @@ static llvm::Error makeError(llvm::StringRef path, JsonFile::Position position,
 
 namespace {
 
-/// One key of a machine file, or of its link.
+/// A key of a machine file or of an object in the file, and the variable in
+/// which its number is stored.
 struct Key {
   llvm::StringLiteral name;
   bool required;
@@ -102,8 +103,8 @@ private:
     return readLink(*host, {"host"}, machine.hostLink);
   }
 
-  /// Reads numbers of the object at `at`, which may also have the keys
-  /// `others`.
+  /// Reads the numbers with the keys `keys` from the object at path `at`. Keys
+  /// that are neither in `keys` nor in `others` are errors.
   llvm::Error readNumbers(const llvm::json::Object &object, const Path &at,
                           llvm::ArrayRef<llvm::StringRef> others,
                           llvm::ArrayRef<Key> keys) {

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Peaks of lifetimes, and the sizes of buffers.
+// The peak memory of tensors with given lifetimes, and the sizes of buffers.
 
 #include "lib/Cost/Memory.h"
 
@@ -13,8 +13,8 @@ using namespace tp;
 using namespace tp::cost;
 
 Peak tp::cost::getPeak(llvm::ArrayRef<Lifetime> lifetimes) {
-  // The changes at each point. Storage is freed after the last point of its
-  // lifetime.
+  // The changes of the held bytes at each point. Storage is freed after the
+  // last point of its lifetime.
   std::map<unsigned, std::pair<int64_t, int64_t>> changes;
   for (const Lifetime &lifetime : lifetimes) {
     auto &born = changes[lifetime.begin];
@@ -49,8 +49,8 @@ int64_t tp::cost::getBufferElements(const TensorSharding &sharding,
 
 int64_t tp::cost::getPaddingElements(const TensorSharding &sharding,
                                      llvm::ArrayRef<int64_t> shape) {
-  // Later blocks along a dimension are never larger, and no axis shards two
-  // dimensions, so the device that is last in all dimensions holds the least.
+  // Later blocks along a dimension are not larger, and no axis shards two
+  // dimensions. So the device that is last in all dimensions holds the least.
   int64_t held = 1;
   for (auto [dim, size] : llvm::zip_equal(sharding.dims, shape)) {
     int64_t devices = getSize(dim.axes);

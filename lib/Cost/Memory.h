@@ -15,10 +15,10 @@
 ///            3: return c          c
 ///
 /// The peak is an upper bound: values that stay in registers when elementwise
-/// ops are fused are counted as if they were stored. Windows are counted as
-/// their input, with the fill around it; a contraction that copies them does so
-/// in blocks that fit the caches (`Target::getCacheBytes`), which are not
-/// counted.
+/// ops are fused are counted as if they were stored. A tensor of windows is a
+/// view of its input and is counted as the padded input. A contraction copies
+/// windows in blocks that fit the caches (`Target::getCacheBytes`); these
+/// blocks are not counted.
 ///
 /// **Padding** is the unused part of the buffer on the device that holds the
 /// least of a tensor: 10 rows on 4 devices are 3, 3, 3, 1 in buffers of 3, so
@@ -53,8 +53,8 @@ Peak getPeak(llvm::ArrayRef<Lifetime> lifetimes);
 int64_t getBufferElements(const TensorSharding &sharding,
                           llvm::ArrayRef<int64_t> shape);
 
-/// The number of these elements that are padding on the device that holds the
-/// least.
+/// The number of padding elements in a device's buffer, for the device that
+/// holds the fewest elements of the tensor.
 int64_t getPaddingElements(const TensorSharding &sharding,
                            llvm::ArrayRef<int64_t> shape);
 

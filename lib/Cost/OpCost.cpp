@@ -80,8 +80,8 @@ static double getTouchedBytes(Operation *op, OpLayouts layouts) {
   if (auto window = dyn_cast<WindowOp>(op))
     return window.getFill() ? 2 * getBytes(0) : 0;
   if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
-    // In place: reads all operands but the tensor itself, and writes the
-    // updated part.
+    // In place: the op reads all operands but the tensor itself, and writes
+    // only the updated part.
     for (unsigned operand = 1; operand < numOperands; ++operand)
       sum += 2 * getBytes(operand);
     return sum;
@@ -96,9 +96,8 @@ static double getTouchedBytes(Operation *op, OpLayouts layouts) {
 Work tp::cost::getWork(Operation *op, const ShardingRule &rule,
                        OpLayouts layouts, UnevenBlocks blocks) {
   Work work;
-  // A reshape is another view of the same storage, and sending is not counted
-  // as work. Annotations do nothing, and the users of a cheap source recompute
-  // it.
+  // These ops have no work. A reshape is a view, sending is not counted as
+  // work, annotations do nothing, and the users of a cheap source recompute it.
   if (isa<ReshapeOp, CollectiveOpInterface, ShiftOp, BlockOp, AssembleOp,
           ConstraintOp, BarrierOp>(op) ||
       isCheapSource(op))
@@ -122,7 +121,7 @@ static constexpr double kFlopsPerByte = 64;
 /// Small enough to break ties only.
 static constexpr double kTieBreak = 1e-15;
 
-/// The cost of sending a byte along the slowest axis.
+/// The cost of sending one byte along the slowest axis.
 double CostModel::getByteCost() const {
   if (!mesh.hasLinks)
     return 1;
@@ -146,8 +145,8 @@ Price CostModel::getCarryPrice(RankedTensorType type,
 }
 
 double CostModel::getPartialPreference(Operation *op, OpLayouts layouts) const {
-  // Only the part that is written becomes partial, as the tensor itself already
-  // exists.
+  // Only the updated elements become partial, because the rest of the tensor
+  // exists already.
   if (auto update = dyn_cast<DynamicUpdateSliceOp>(op))
     return 0.1 * getLaunchPreference(
                      getBytes(update.getUpdate().getType(), layouts[1]));

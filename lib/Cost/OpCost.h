@@ -31,10 +31,11 @@ using OpLayouts = llvm::ArrayRef<const TensorSharding *>;
 /// counted.
 enum class UnevenBlocks {
   /// The largest block, with its padding: the device with the most work
-  /// determines the time of all.
+  /// determines the total time.
   Largest,
-  /// An equal share. A user who splits 3 heads over 2 devices without naming a
-  /// machine wants that split, and not a gather that evens it out.
+  /// The average of all blocks. Plans without a machine count it, because a
+  /// user who splits 3 heads over 2 devices wants that split. Counting the
+  /// largest block would favour a gather that balances the work.
   Average,
 };
 
@@ -43,7 +44,7 @@ enum class UnevenBlocks {
 Work getWork(mlir::Operation *op, const ShardingRule &rule, OpLayouts layouts,
              UnevenBlocks blocks = UnevenBlocks::Largest);
 
-/// The cost, which is minimised, and a preference that decides between plans of
+/// A cost, which is minimised, and a preference, which decides between plans of
 /// equal cost.
 struct Price {
   double cost = 0;       ///< Seconds if there are links, else bytes.
@@ -73,8 +74,9 @@ public:
   /// nullopt if it cannot be computed with these layouts.
   std::optional<Price> getPrice(mlir::Operation *op, const ShardingRule &rule,
                                 OpLayouts layouts) const;
-  /// The two parts of that price: computing, and sending by the op itself. The
-  /// latter is nullopt if the op cannot be computed with these layouts.
+  /// The two parts of the price that getPrice() returns: computing, and sending
+  /// by the op itself. getSent() returns nullopt if the op cannot be computed
+  /// with these layouts.
   Price getComputePrice(mlir::Operation *op, const ShardingRule &rule,
                         OpLayouts layouts) const;
   std::optional<Price> getSent(mlir::Operation *op, OpLayouts layouts) const;

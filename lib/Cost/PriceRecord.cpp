@@ -56,7 +56,7 @@ public:
       : function(function), table(table), machine(machine),
         cost(table.getMesh(), machine), pricer(table, cost) {}
 
-  /// The sum as the report counts it.
+  /// Returns the cost of the function, as the report counts it.
   PriceSum measure() {
     PriceSum sum;
     walk([&](Operation *op) {
@@ -70,8 +70,8 @@ public:
     PriceSum price;
     int64_t count = 0;
   };
-  /// The sum as the plan counts it, and its differences from the report, by
-  /// cause.
+  /// Returns the cost as the plan counts it and, for each cause, by how much
+  /// the report's cost differs.
   llvm::MapVector<PriceKind, Item> itemize() {
     llvm::MapVector<PriceKind, Item> items;
     items[PriceKind::Plan].price.peak =
@@ -105,8 +105,8 @@ private:
     plan.count += isa<ReshardOp>(op);
     if (expected != trips)
       items[PriceKind::Loops].price += scale(trips - expected, planned);
-    // The report counts the data that the op itself sends in a different way,
-    // and gives its compute a different weight.
+    // The report counts the op's own communication differently, and gives its
+    // computation a different weight.
     PriceSum rest = scale(trips, getDifference(getReported(op), planned));
     if (rest.launches != 0 || rest.sent != 0) {
       items[PriceKind::Exchanges].price += {rest.sent, 0, rest.launches, 0};
@@ -116,14 +116,15 @@ private:
       items[PriceKind::Weights].price += {0, rest.computed, 0, 0};
   }
 
-  /// The body of a manual region is planned if the region leaves axes free.
+  /// Returns true if the planner plans `op`: the op is outside of manual
+  /// regions, or in one that leaves mesh axes free.
   bool isPlanned(Operation *op) {
     auto manual = op->getParentOfType<ManualOp>();
     return !manual || !getFreeAxes(manual, table.getMesh()).empty();
   }
 
-  /// The price that the report counts for one run of `op`. For a reshard, which
-  /// is not part of a report, this is its estimated cost.
+  /// The report's price of one run of `op`. A report contains no reshards, so
+  /// the price of a reshard is its estimated cost.
   PriceSum getReported(Operation *op) {
     if (isa<ReshardOp>(op)) {
       OpPrice price = pricer.get(op);

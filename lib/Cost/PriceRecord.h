@@ -3,14 +3,15 @@
 
 /// \file `tp.prices`: the cost of a function, and how each stage changed it.
 ///
-/// Partition starts the list with the cost that its plan minimises, and with
-/// corrections for everything that the report counts differently. Later stages
-/// add their changes. So the items add up to the totals of the report:
+/// The first item is the cost of the plan that Partition chose. Partition also
+/// adds an item for each cause for which the report counts a cost differently.
+/// Each later stage adds an item with the change that it made. So the sum of
+/// all items is the total cost that the report gives:
 ///
-///     plan       sent 96.0  launches 2    two reshards, as estimated
-///     steps      sent 32.0  launches 1    planned exactly, one takes two steps
-///     combined              launches -1   two collectives are issued as one
-///                sent 128.0 launches 2    what the report says
+///     plan       sent 96.0  launches 2    estimate for two reshards
+///     steps      sent 32.0  launches 1    one reshard takes two collectives
+///     combined              launches -1   two collectives share a launch
+///     total      sent 128.0 launches 2
 ///
 /// Costs are seconds if the mesh or a machine has links, and otherwise bytes.
 
@@ -47,16 +48,18 @@ struct PlanFacts {
   double gap = 0;     ///< How much better a plan could be, in the mesh's unit.
 };
 
-/// Creates the prices of a function that has just been partitioned.
+/// Records the prices (`tp.prices`) of a function that has just been
+/// partitioned.
 void recordPlan(mlir::FunctionOpInterface function, const PlanFacts &facts,
                 ShardingTable &table, const std::optional<Machine> &machine);
-/// Returns `prices` of `function` with an added item for the change since the
-/// last one. No item is added if nothing has changed, or if the unit of the
-/// prices differs. `count` is as in TPRecords.td.
+/// Returns `prices` with an added item: the change of the cost of `function`
+/// since the last item. Returns `prices` as they are if nothing has changed, or
+/// if their unit differs. `count` is as in TPRecords.td.
 PricesAttr addChange(PricesAttr prices, mlir::FunctionOpInterface function,
                      PriceKind kind, int64_t count, ShardingTable &table,
                      const std::optional<Machine> &machine);
-/// Adds such an item to the prices of the function, if it has any.
+/// Adds an item for the change since the last item to the prices of the
+/// function, if it has prices.
 void recordChange(mlir::FunctionOpInterface function, PriceKind kind,
                   int64_t count, ShardingTable &table,
                   const std::optional<Machine> &machine);

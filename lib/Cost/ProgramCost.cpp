@@ -80,7 +80,7 @@ Work tp::cost::getWork(Operation *op, ShardingTable &table) {
   SmallVector<const TensorSharding *> layouts;
   auto add = [&](ValueRange values) {
     for (Value value : values) {
-      // A local type is already what the device holds.
+      // A local type is already the type of the device's buffer.
       auto type = dyn_cast<RankedTensorType>(value.getType());
       bool isLocal = type && type.getEncoding();
       layouts.push_back(isLocal ? nullptr : table.lookup(value));
@@ -368,11 +368,11 @@ private:
       Operation *parent = block.getParentOp();
       for (BlockArgument arg : block.getArguments()) {
         if (!function || parent != root)
-          // A carried value uses the storage of the operand. The operand's own
-          // lifetime ends where the op with the region begins.
+          // An argument of a region uses the storage of the op's operand. The
+          // operand's own lifetime ends where the op with the region begins.
           add(arg, parent == root ? 0 : begins.lookup(parent) + 1);
         else if (getRole(function, arg.getArgNumber()) == Role::Input)
-          // The caller owns the argument during the whole call.
+          // The caller keeps the argument alive during the whole call.
           add(arg, 0, ops.size() - 1);
       }
       for (Operation &op : block) {

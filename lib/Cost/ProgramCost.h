@@ -52,10 +52,11 @@ struct LocalTensor {
 std::optional<LocalTensor> getLocalTensor(mlir::Value value,
                                           ShardingTable &table);
 
-/// A type with the rank of `type`, which is the global type of `value`. Its
-/// blocks take as much memory as those of `value`. It is `type` except for
-/// windows, which are a view of their input. For tensor<4x16x3xf32>,
-/// overlapping windows of three elements at stride 1, it is tensor<4x18x1xf32>.
+/// Returns a type whose blocks take as much memory as those of `value`, and
+/// which has the rank of `type`, the global type of `value`. It differs from
+/// `type` only for windows, which are a view of their input. For example, for
+/// tensor<4x16x3xf32>, overlapping windows of three elements at stride 1, it is
+/// tensor<4x18x1xf32>.
 mlir::RankedTensorType getStoredType(mlir::Value value,
                                      mlir::RankedTensorType type);
 
@@ -84,18 +85,18 @@ public:
   ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
                 mlir::RankedTensorType type);
 
-  /// The price of one reshard. If a sum in a loop does not change the size of
-  /// the value, it should preferably be postponed until after the loop, which
-  /// takes no additional memory. Therefore such a sum counts as half a launch
-  /// more. That outweighs the preference against partial values, but not the
-  /// additional launch of a scatter and a gather in place of the sum.
+  /// The price of one reshard. An all-reduce in a loop does not change the size
+  /// of the value, and can be postponed until after the loop without additional
+  /// memory. So it counts as half a launch more. That outweighs the preference
+  /// against partial values, but not the extra launch of a reduce-scatter and
+  /// an all-gather in its place.
   Price get(unsigned from, unsigned to, bool isRepeated) const {
     ReshardEstimator::Estimate estimate = estimator->get(from, to, shape);
     double launches = estimate.launches;
     double factor = isRepeated && isSumInPlace(from, to) ? 1.5 : 1;
     return {estimate.cost, factor * launches * launchPreference, launches};
   }
-  /// Announces that reshards to `layouts` will be priced.
+  /// Tells the estimator that reshards to `layouts` will be priced.
   void expect(llvm::ArrayRef<unsigned> layouts) const {
     estimator->expect(layouts, shape);
   }
@@ -115,19 +116,21 @@ private:
 Price getPrice(mlir::Operation *root, ShardingTable &table,
                const CostModel &cost);
 
-/// One collective of a program: what a device sends, and from which value.
+/// One collective of a program: its kind and axes, what each device sends, and
+/// the value that is sent.
 struct CollectiveCost {
   mlir::Operation *op = nullptr;
   CollectiveKind kind = CollectiveKind::AllReduce;
   AxisList axes;
-  /// How values are combined, if they are.
+  /// The kind of reduction; none if the collective only moves data.
   std::optional<ReduceKind> reduce;
   int64_t bytes = 0;     ///< The payload of a device.
   int64_t wireBytes = 0; ///< Bytes that a device sends on a ring, rounded up.
   /// The value originally sent, found by looking through the earlier
   /// collectives that produced this operand.
   mlir::Value source;
-  /// The sources of all parts of a combined launch; `source` is the first.
+  /// The sources of all collectives in a combined launch; `source` is the first
+  /// one.
   llvm::SmallVector<mlir::Value, 1> sources;
 };
 
@@ -166,9 +169,10 @@ ActivationPeak getActivationPeak(mlir::Operation *root, ShardingTable &table);
 /// between calls, plus the peak of activations.
 int64_t getHeldBytes(mlir::FunctionOpInterface function, ShardingTable &table);
 
-/// The machine that a pass option names, or if the option is empty, the one
-/// that the module was planned for, if any. Emits an error at `module` and
-/// fails if there is no such machine.
+/// Returns the machine that a pass option names. If the option is empty,
+/// returns the machine that the module was planned for, or nullopt if there is
+/// none. Emits an error at `module` and fails if the named machine cannot be
+/// read.
 mlir::FailureOr<std::optional<Machine>>
 readMachineOption(mlir::ModuleOp module, llvm::StringRef option);
 

@@ -43,10 +43,10 @@ template <typename Product> static Work getProductWork(Product op) {
   return work;
 }
 
-/// Query [b,s,k,g,d], key [b,t,k,d] and value [b,t,k,e]: counts `overD`
-/// products of the size of q k', and `overE` products of the size of p v.
-/// Masked scores count, as they do in the work of the ops that this step was
-/// lowered from.
+/// The work of an attention with query [b,s,k,g,d], key [b,t,k,d] and value
+/// [b,t,k,e]: `overD` products as large as query times key, and `overE`
+/// products as large as weights times value. Masked scores are counted, because
+/// the ops from which the step was lowered count them too.
 static Work getAttentionWork(step::AttentionOpInterface op, double overD,
                              double overE) {
   MemRefType query = step::bufferTypeOf(op.getQuery()),

@@ -16,10 +16,10 @@
 
 namespace tp {
 
-/// If `diagnostic` is about an unknown operation, or about a type that an
-/// operation does not accept, emits it again with a code and a remedy.
-/// Suggested names come from `dialects`. Returns true if it has emitted
-/// something; a diagnostic handler should then return success.
+/// If `diagnostic` reports an unknown operation, or a type that an operation
+/// does not accept, emits the error again with a code and a remedy. The remedy
+/// suggests names from `dialects`. Returns true if it has emitted an error; a
+/// diagnostic handler should then return success.
 bool repeatParserError(const mlir::Diagnostic &diagnostic,
                        const mlir::DialectRegistry &dialects);
 

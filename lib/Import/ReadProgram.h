@@ -7,10 +7,10 @@
 ///     if (!whole)
 ///       return failure(); // the reason has been emitted
 ///
-/// Errors are those of the parser; those of Support/TextLimits.h for text that
-/// the parser would crash on; PortableArtifact for a serialized StableHLO
-/// program; and ArtifactGiven, WeightsGiven or BinaryGiven for files that are
-/// not programs.
+/// Besides the parser's errors, these are emitted: the errors of
+/// Support/TextLimits.h, for text on which the parser would crash;
+/// PortableArtifact, for a serialized StableHLO program; and ArtifactGiven,
+/// WeightsGiven or BinaryGiven, for a file that is not a program.
 
 #ifndef TPOPT_IMPORT_READPROGRAM_H
 #define TPOPT_IMPORT_READPROGRAM_H

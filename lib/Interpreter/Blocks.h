@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Helpers that scattering, gathering and exchanging share.
+// Helpers for scattering, gathering and exchanging tensors.
 
 #ifndef TPOPT_LIB_INTERPRETER_BLOCKS_H
 #define TPOPT_LIB_INTERPRETER_BLOCKS_H

@@ -82,7 +82,7 @@ private:
   std::vector<Element> elements;
 };
 
-/// Casts a tensor of one of these evaluators, whose tensors are all dense.
+/// Casts a tensor of a DenseEvaluator. All of its tensors are DenseTensors.
 inline const DenseTensor &toDense(const TensorValue &value) {
   return static_cast<const DenseTensor &>(*value);
 }
@@ -159,14 +159,15 @@ public:
   Element makeElement(mlir::Attribute scalar, mlir::Type elementType);
   /// The identity of a reduction: 0, or the least or greatest value.
   Element getIdentity(ReduceKind kind, mlir::Type elementType);
-  /// An arbitrary value for padding, selected by `salt`: it has either sign,
-  /// and is huge, tiny or NaN. It is as often the result of a maximum as of a
-  /// minimum, and multiplying by zero does not hide it.
+  /// Returns an arbitrary value for padding, selected by `salt`. It has either
+  /// sign, and is huge, tiny or NaN. If it is read by mistake, it is as likely
+  /// to change a maximum as a minimum, and multiplying it by zero does not hide
+  /// NaN.
   virtual Element getGarbage(uint64_t salt, mlir::Type elementType);
   /// Turns a random number into a float for random data.
   virtual Element drawFloat(uint64_t number) = 0;
-  /// A float of either sign and a magnitude from 2^least up to 2^(greatest +
-  /// 1), in number systems that have magnitudes.
+  /// Returns a float of either sign, with a magnitude from 2^least to
+  /// 2^(greatest + 1). Number systems without magnitudes ignore the bounds.
   virtual Element drawFloat(uint64_t number, int least, int greatest) {
     return drawFloat(number);
   }
@@ -179,7 +180,7 @@ public:
   virtual std::string print(Element value, mlir::Type elementType);
 
 protected:
-  // The number system. Results are not rounded yet.
+  // The operations of the number system. Their results are not rounded yet.
   virtual Element fromAPFloat(const llvm::APFloat &value) = 0;
   virtual Element fromInteger(int64_t value, bool isUnsigned,
                               mlir::FloatType type) = 0;
@@ -192,7 +193,7 @@ protected:
   virtual Element fromBits(uint64_t bits, mlir::FloatType type) = 0;
   virtual Element unaryFloat(UnaryKind kind, Element x) = 0;
   virtual Element binaryFloat(BinaryKind kind, Element a, Element b) = 0;
-  /// Does the same for `count` pairs.
+  /// Computes binaryFloat() for `count` pairs.
   virtual void binaryFloats(BinaryKind kind, const Element *a, const Element *b,
                             Element *out, int64_t count) {
     for (int64_t i = 0; i < count; ++i)

@@ -68,7 +68,7 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
   if (auto collective = dyn_cast<CollectiveOpInterface>(op))
     return runCollective(collective, frame);
 
-  // The remaining ops occur only among local values or in manual regions.
+  // The remaining ops occur only in local programs and manual regions.
   const Mesh &mesh = *world.mesh;
   auto named = op->getAttrOfType<FlatSymbolRefAttr>("mesh");
   if (named && named.getValue() != mesh.name)
@@ -125,7 +125,7 @@ LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
        llvm::enumerate(op->getOperands(), op->getResults())) {
     DeviceValues &buffers = frame.values[operand];
     auto type = cast<RankedTensorType>(result.getType());
-    // A collective on whole tensors changes only their layout.
+    // A collective on whole tensors changes their sharding, but no data.
     if (world.kind == World::Whole) {
       results.push_back(buffers);
       continue;
@@ -148,10 +148,11 @@ LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
   return results;
 }
 
-/// In a manual region, tensors are whole along the axes that are not manual,
-/// and a collective over those axes is an identity. Along the manual axes, `in`
-/// and `out` give the layout of the devices' parts. Along axes that neither of
-/// them names, devices may hold different data.
+/// Runs a collective in a manual region. Tensors are not split along axes that
+/// are not manual, so along these axes the collective does nothing. Along the
+/// manual axes, the op's in and out shardings give the layouts of the devices'
+/// buffers. Devices may hold different data along a manual axis that neither
+/// sharding uses.
 FailureOr<DeviceValues>
 LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
                                      Frame &frame) {
@@ -183,8 +184,9 @@ LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
 // Manual regions
 //===----------------------------------------------------------------------===//
 
-/// Among local values, operands and results must have the layout that the
-/// manual axes require, so that the region can use their buffers as they are.
+/// Checks the type of an operand or result of a manual region in a local
+/// program. Its layout must be the one that the manual axes require, so that
+/// the region can use its buffers as they are.
 static LogicalResult checkManualType(ManualOp op, Type type,
                                      const Layout &layout) {
   auto local = cast<RankedTensorType>(type);
@@ -206,15 +208,15 @@ DeviceValues LockstepMachine::enterManual(const DeviceValues &operand,
     return distributor.scatter(operand.front(), layout, type, Padding::Garbage);
   if (world.isLocal())
     return operand;
-  // In a nested region, each device takes its part of its own tensor.
+  // In a nested region, each device slices its block from its own tensor.
   Layout whole{layout.mesh, TensorSharding::replicate(layout.shape.size()),
                layout.shape};
   return distributor.run(CollectiveKind::AllSlice, /*axes=*/{}, operand, whole,
                          layout, type);
 }
 
-/// Converts the devices' parts inside of a region to the value outside of it:
-/// one per device, or gathered from all devices.
+/// Converts the tensors that devices hold in a manual region to the value
+/// outside of it: one buffer per device, or a tensor gathered from all devices.
 FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
                                                      unsigned result,
                                                      const DeviceValues &parts,

@@ -98,8 +98,8 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
   }
   Type element = whole.getElementType();
   auto result = std::make_shared<DenseTensor>(whole);
-  // Records which device has written each element; the same pass finds copies
-  // that differ.
+  // `writer` records which device has written each element, so that a different
+  // copy on a later device is found.
   DenseTensor place(whole);
   for (int64_t i = 0; i < place.size(); ++i)
     place[i] = makeInteger(i);
@@ -110,8 +110,8 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
   for (int64_t device : writers) {
     const TensorValue &part = parts[device];
     BlockExtent block = layout.getBlock(device);
-    // Copy positions in the same way as values, so that both have the same
-    // order.
+    // Copy the positions of elements in the same way as their values, so that
+    // `where[i]` is the position of element i of the part.
     DenseTensor where(part->getType());
     std::fill_n(where.data(), where.size(), makeInteger(-1));
     copyOverlap(place.data(), layout.shape, getWholeBlock(layout.shape),

@@ -62,8 +62,8 @@ struct Layout {
 /// The contents of padding that no op has written.
 enum class Padding : uint8_t { Zero, Garbage };
 
-/// Moves tensors between devices. Garbage differs from call to call, but not
-/// from run to run.
+/// Moves tensors between devices. Garbage in padding differs from one call to
+/// the next, but is the same whenever the program is run.
 class Distributor {
 public:
   explicit Distributor(DenseEvaluator &evaluator, uint64_t garbage = 0)
@@ -96,7 +96,8 @@ public:
   /// receives a buffer; none if it receives zeros.
   using Sender =
       llvm::function_ref<std::optional<int64_t>(int64_t place, int64_t places)>;
-  /// Every device gets the buffer of its sender along `axes`.
+  /// Every device gets the buffer of the device at the position along `axes`
+  /// that `getSender` returns.
   DeviceValues shift(llvm::ArrayRef<TensorValue> parts, const Mesh &mesh,
                      llvm::ArrayRef<AxisRef> axes, Sender getSender);
   /// The position of every device along `axes`.
@@ -124,9 +125,10 @@ private:
   DeviceValues exchange(llvm::ArrayRef<TensorValue> parts, const Layout &in,
                         const Layout &out, llvm::ArrayRef<AxisRef> axes,
                         mlir::RankedTensorType type);
-  /// Along axes that `in` does not use, the first device keeps its value; along
-  /// axes that split a dimension, each device keeps its block. All other
-  /// elements become the identity.
+  /// Converts a tensor to partial values. Along axes that `in` does not use,
+  /// only the first device keeps its value; along axes that split a dimension,
+  /// each device keeps its block. All other elements become the reduction's
+  /// identity.
   DeviceValues toPartial(llvm::ArrayRef<TensorValue> parts, const Layout &in,
                          const Layout &out, llvm::ArrayRef<AxisRef> axes,
                          mlir::RankedTensorType type);

@@ -233,7 +233,7 @@ TensorValue DualEvaluator::reduce(ReductionKind kind, TensorValue x,
     }
     return with(y, result);
   }
-  // The result's tangent is the mean over all elements that equal the result.
+  // The tangent is the mean of the tangents of elements equal to the result.
   SmallVector<int64_t> count(result->size(), 0);
   for (auto [i, to] : llvm::enumerate(places))
     if (toDense(x)[i].real == toDense(y)[to].real) {
@@ -363,8 +363,8 @@ TensorValue DualEvaluator::scatter(ScatterKind kind, TensorValue x,
   if (kind == ScatterKind::Add || kind == ScatterKind::Set)
     return with(y, put(kind, tx, tu));
   if (kind == ScatterKind::Mul) {
-    // The product of all nonzero factors, the sum of their relative changes,
-    // the number of zeros, and the sum of the zeros' tangents.
+    // Compute the product of nonzero factors, the sum of their t / v (tangent
+    // by value), the number of zeros, and the sum of the zeros' tangents.
     auto split = [&](const TensorValue &value, const TensorValue &tangent,
                      auto pick) {
       return generate(value->getType(), [&](int64_t i) {
@@ -391,8 +391,8 @@ TensorValue DualEvaluator::scatter(ScatterKind kind, TensorValue x,
                   return toDense(product)[i].real * by;
                 }));
   }
-  // The result's tangent is the mean over all elements of the input and the
-  // updates that equal the result.
+  // The result's tangent is the mean of the tangents of all input and update
+  // elements that equal the result.
   TensorValue seen =
       plain.gather(y, indices, axis, batchDims, updates->getType());
   auto pick = [&](const TensorValue &value, const TensorValue &result,

@@ -79,12 +79,12 @@ private:
   bool hasTangent(const TensorValue &x) const {
     return getTangent(x) != nullptr;
   }
-  /// For kernels that are linear in `x` and have no other operand with a
-  /// tangent.
+  /// Applies `function`, a kernel that is linear in `x`, to `x` and to its
+  /// tangent. No other operand of the kernel may have a tangent.
   template <typename Function>
   TensorValue move(const TensorValue &x, Function function);
 
-  /// Computes values and tangents separately.
+  /// Computes values without tangents, and tangents as if they were values.
   DoubleEvaluator plain;
   /// Tensors with their tangents, by the tensor's address. The tensor is kept
   /// alive so that its address is not reused.

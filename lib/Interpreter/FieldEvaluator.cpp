@@ -35,9 +35,9 @@ Element ResidueEvaluator<Field>::getGarbage(uint64_t salt,
   if (!isa<FloatType>(elementType))
     return DenseEvaluator::getGarbage(salt, elementType);
   uint64_t random = scramble(salt);
-  // A number at the end of the order is the result of every maximum, or of
-  // every minimum. NaN is the result of both, but comparisons lose it. Other
-  // garbage is drawn with a key that differs from that of the data.
+  // Garbage is often the last or the first number in order, which is the result
+  // of every maximum or of every minimum. NaN is the result of both, but
+  // comparisons lose it. Other garbage is drawn with another key than the data.
   int64_t end = int64_t(Field::kPrime / 2) - int64_t(salt % 997);
   if (random & 1)
     return make(kNaN);
@@ -89,7 +89,7 @@ uint64_t ResidueEvaluator<Field>::toBits(Element value, FloatType) {
 
 template <typename Field>
 Element ResidueEvaluator<Field>::fromBits(uint64_t bits, FloatType type) {
-  // A sign-extended integer and its bits must give the same value.
+  // Use only the low bits, so that a sign extension does not change the value.
   uint64_t low = bits & (~uint64_t(0) >> (64 - type.getWidth()));
   return make(Field::draw(key + 102, low));
 }

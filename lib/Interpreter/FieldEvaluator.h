@@ -87,7 +87,8 @@ protected:
                    int64_t k, int64_t n) override;
 
 private:
-  /// Values that are not in the field, numbered after those of the field.
+  /// Values that are not numbers of the field. Their codes follow those of the
+  /// numbers.
   static constexpr uint64_t kMinusInfinity = Field::kEnd,
                             kInfinity = Field::kEnd + 1, kNaN = Field::kEnd + 2;
 
@@ -109,7 +110,8 @@ private:
 };
 
 using FieldEvaluator = ResidueEvaluator<PrimeField>;
-/// Obeys exp(a + b) = exp(a) exp(b), but misses errors more often.
+/// The number system in which exp(a + b) = exp(a) exp(b). It misses errors more
+/// often than FieldEvaluator.
 using PairEvaluator = ResidueEvaluator<PrimePair>;
 
 } // namespace tp::interp

@@ -72,8 +72,8 @@ struct InterpreterOptions {
   /// Called with the operands of every op of the program, before it is run.
   std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)>
       operandObserver;
-  /// Called with the results of every op of the program, in the order of
-  /// execution, one buffer per device.
+  /// Called with the results of every op, in the order of execution. Each
+  /// result is one buffer per device.
   std::function<void(mlir::Operation *, llvm::ArrayRef<DeviceValues>)> observer;
 };
 
@@ -113,8 +113,8 @@ public:
                        InterpreterOptions options = {})
       : evaluator(evaluator), options(std::move(options)) {}
 
-  /// Runs a whole or local program on whole tensors. They must have the types
-  /// of the whole arguments.
+  /// Runs a whole or local program. The arguments are given as whole tensors,
+  /// even if the program is local.
   mlir::FailureOr<llvm::SmallVector<TensorValue>>
   run(const Program &program, llvm::ArrayRef<TensorValue> arguments);
 

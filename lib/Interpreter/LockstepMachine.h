@@ -17,8 +17,8 @@
 
 namespace tp::interp {
 
-/// Checks that `type` is a tensor whose size is within the limits on that many
-/// devices. If not, emits the reason at `op`.
+/// Checks that `type` is a tensor whose size on all `devices` devices together
+/// is within the limits. If not, emits the reason at `op`.
 mlir::LogicalResult checkSize(mlir::Operation *op, mlir::Type type,
                               int64_t devices,
                               const InterpreterOptions &options);
@@ -45,7 +45,7 @@ struct World {
   }
 };
 
-/// The values of one activation of a function.
+/// The values of one call of a function, on all devices.
 struct Frame {
   explicit Frame(const World &world) : world(world) {}
 
@@ -55,7 +55,7 @@ struct Frame {
 
   World world;
   llvm::DenseMap<mlir::Value, DeviceValues> values;
-  /// True if the ops are those of the program, not of a decomposition.
+  /// True if the ops are part of the program, not of a decomposition.
   bool observed = false;
 };
 

@@ -256,7 +256,7 @@ static SmallVector<int64_t> clampStarts(ArrayRef<TensorValue> starts,
   SmallVector<int64_t> clamped;
   for (auto [dim, start] : llvm::enumerate(starts)) {
     int64_t value = toDense(start)[0].integer, last = whole[dim] - part[dim];
-    // A ui64 above 2^63 is negative as an int64_t but past the end.
+    // A ui64 start of 2^63 or more is negative here, but it is past the end.
     bool huge =
         value < 0 && start->getType().getElementType().isUnsignedInteger();
     clamped.push_back(huge ? last : std::clamp<int64_t>(value, 0, last));

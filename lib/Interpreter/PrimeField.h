@@ -16,7 +16,7 @@
 /// The form of the prime makes reduction a shift and an addition, since 2^61 is
 /// congruent to 1. So multiplying by a power of two is a rotation, and a
 /// floating-point number m * 2^e is exactly one residue. Numbers are kept in
-/// [0, p); nothing here fails.
+/// [0, p). No function here fails.
 
 #ifndef TPOPT_INTERPRETER_PRIMEFIELD_H
 #define TPOPT_INTERPRETER_PRIMEFIELD_H
@@ -30,7 +30,7 @@ namespace tp::interp {
 struct PrimeField {
   static constexpr uint64_t kPrime = (uint64_t(1) << 61) - 1;
 
-  /// All numbers are below this.
+  /// The exclusive upper bound of the field's numbers.
   static constexpr uint64_t kEnd = kPrime;
   /// The largest magnitude that is treated as an integer. Larger numbers are
   /// treated as random.
@@ -87,7 +87,8 @@ struct PrimeField {
 
   static constexpr bool isZero(uint64_t a) { return a == 0; }
   static constexpr bool isEqual(uint64_t a, uint64_t b) { return a == b; }
-  /// A random function takes the place of exp, which this field does not have.
+  /// A random function, used instead of exp, because this field has none with
+  /// exp(a + b) = exp(a) exp(b).
   static constexpr uint64_t exp(uint64_t key, uint64_t a) {
     return draw(key, a);
   }

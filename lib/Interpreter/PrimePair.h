@@ -20,7 +20,7 @@
 ///
 /// Both primes fit into half a word: q = 2^31 - 105 and p = 2 q + 1. So a false
 /// equation of degree d passes a check with a probability of about d / 2^32;
-/// for a lower probability, use several keys. Nothing here fails.
+/// for a lower probability, use several keys. No function here fails.
 
 #ifndef TPOPT_INTERPRETER_PRIMEPAIR_H
 #define TPOPT_INTERPRETER_PRIMEPAIR_H
@@ -34,7 +34,7 @@ namespace tp::interp {
 struct PrimePair {
   static constexpr uint64_t kOrder = (uint64_t(1) << 31) - 105;
   static constexpr uint64_t kPrime = 2 * kOrder + 1;
-  /// All numbers are below this.
+  /// The exclusive upper bound of the codes of numbers.
   static constexpr uint64_t kEnd = kPrime << 32;
   /// The largest magnitude that is treated as an integer. Larger numbers are
   /// treated as random.
@@ -58,8 +58,8 @@ struct PrimePair {
       exponent = getExponent(a) * getExponent(b) % kOrder;
     return make(getBase(a) * getBase(b) % kPrime, exponent);
   }
-  /// The inverse of `a` (Fermat). Open modulo q if `a` is open, or is 0 modulo
-  /// q.
+  /// Returns the inverse of `a`, by Fermat's little theorem. Its residue modulo
+  /// q is open (undefined) if that of `a` is open or 0.
   static constexpr uint64_t inverse(uint64_t a) {
     return make(power(getBase(a), kPrime - 2, kPrime),
                 isOpen(a) || getExponent(a) == 0
@@ -94,7 +94,8 @@ struct PrimePair {
   static constexpr bool isEqual(uint64_t a, uint64_t b) {
     return getBase(a) == getBase(b) && (isOpen(a) || isOpen(b) || a == b);
   }
-  /// g^a, which is open modulo q.
+  /// Returns g^a, whose residue modulo q is open (undefined). If `a` is open,
+  /// returns a random number instead.
   static constexpr uint64_t exp(uint64_t key, uint64_t a) {
     return isOpen(a) ? draw(key, a)
                      : make(power(kGenerator, getExponent(a), kPrime), kOpen);

@@ -36,8 +36,8 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   if (x == 0 || !std::isfinite(x))
     return value;
   if (type.isF64()) {
-    // It is not known how much a double was rounded. If it has few significant
-    // bits, it is treated as exact.
+    // The rounding error of a double is not known here. A double with few
+    // significant bits is treated as exact.
     bool isShort = (llvm::bit_cast<uint64_t>(x) & 0x3ffffff) == 0;
     double error = (2 * drawFraction(x) - 1) * 0x1p-53;
     return makeReal(isShort ? x : x + x * error);
@@ -48,8 +48,8 @@ Element RandomRoundingEvaluator::round(Element value, FloatType type) {
   double spacing = std::ldexp(1.0, exponent - getPrecision(type) + 1);
   double steps = x / spacing, down = std::floor(steps);
   double rounded = (steps - down > drawFraction(x) ? down + 1 : down) * spacing;
-  // Values that are too large overflow in the same cases as when rounding to
-  // the nearest.
+  // Values that are too large overflow exactly where rounding to the nearest
+  // overflows.
   bool mayOverflow =
       exponent >= int(llvm::APFloat::semanticsMaxExponent(semantics));
   return makeReal(mayOverflow ? roundToType(rounded, type) : rounded);

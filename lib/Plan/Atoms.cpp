@@ -47,7 +47,7 @@ tp::plan::collectAtoms(Operation *root, ShardingTable &table, bool allAxes) {
     attribute.walk([&](AxisRefAttr ref) { addAxes(resolveAxes(ref, mesh)); });
   };
   addAttribute(root->getAttrDictionary());
-  // Layers repeat, so most ops add nothing new.
+  // Layers repeat, so most ops equal an earlier op and add nothing new.
   llvm::DenseMap<Operation *, uintptr_t, StructureInfo> structures;
   std::set<std::vector<const void *>> seen;
   root->walk([&](Operation *op) {
@@ -77,8 +77,8 @@ tp::plan::collectAtoms(Operation *root, ShardingTable &table, bool allAxes) {
     cuts[axis].insert(mesh.axes[axis].size);
     int64_t last = 1;
     for (int64_t cut : cuts[axis]) {
-      // If a cut is not a multiple of the previous one, no tensor can be
-      // sharded at both, so the cut is skipped.
+      // Skip a cut of the axis that is not a multiple of the previous cut,
+      // because no tensor can be sharded at both.
       if (cut == last || cut % last != 0)
         continue;
       atoms.push_back({axis, last, cut / last});

@@ -8,10 +8,11 @@
 
 namespace tp::plan {
 
-/// Returns the parts of mesh axes that all layouts are made of. An axis is
-/// divided where a sharding in `root` divides it, or where a dimension that
-/// consists of several factors does: if `x` is larger than the number of heads
-/// in a dimension of heads and features, part of `x` shards the features.
+/// Returns the parts of mesh axes from which all layouts are built. An axis is
+/// divided where a sharding in `root` divides it. An axis is also divided to
+/// fit the factors of a dimension: if a dimension consists of heads and
+/// features, and `x` is larger than the number of heads, part of `x` shards the
+/// features.
 ///
 /// Unless `allAxes` is set, axes that nothing in `root` uses are left out,
 /// because the user has not asked for them. For a manual region, only its free

@@ -17,10 +17,11 @@ using namespace tp::cost;
 using namespace tp::plan;
 using namespace tp::spmd;
 
-/// The value that represents all values that share the layout of `value`: the
-/// result of a loop or conditional, or an argument of a manual region. Null if
-/// there is none. The layout of a manual region's result is given by the
-/// region.
+/// Returns the representative of all values that must have the same layout as
+/// `value`: the result of a loop or conditional, or an argument of a manual
+/// region. Returns null if the layout of `value` depends on no other value.
+/// Also returns null for a result of a manual region, because the region fixes
+/// its layout.
 static Value getCarrier(Value value) {
   std::optional<Channel> channel = getChannel(value);
   if (!channel || (channel->op.isBorder() && isa<OpResult>(value)))
@@ -28,9 +29,9 @@ static Value getCarrier(Value value) {
   return channel->getOwner();
 }
 
-/// The same for a use: returns the block argument or the result of the op that
-/// carries the operand on. There is none for a manual region, because the
-/// region determines the layouts of its operands.
+/// Returns the representative of the values to which a use passes its operand
+/// on, such as a loop's result. Returns null if there is none, or if the user
+/// is a manual region, which fixes the layouts of its operands.
 static Value getCarrier(OpOperand &use) {
   std::optional<Channel> channel = getChannel(use);
   if (!channel || (channel->op.isBorder() && channel->op == use.getOwner()))
@@ -47,9 +48,10 @@ static bool hasStrategies(Operation *op) {
 
 namespace {
 
-/// A value that enters or leaves the manual region: the argument or result that
-/// represents it, its type inside, its sharding inside, and its sharding
-/// outside as propagation has left it.
+/// A value that enters or leaves the manual region. `carrier` is the argument
+/// or result that represents it. `type` and `inside` are its type and sharding
+/// in the region; `outside` is its sharding outside, as propagation has left
+/// it.
 struct Border {
   Value carrier;
   RankedTensorType type;
@@ -66,8 +68,8 @@ public:
 
   PlanGraph run() {
     graph.numPoints = view.getNumPoints();
-    // Find the values that may be partial. A loop may carry values that its
-    // body computes, so this is repeated until no set of kinds grows.
+    // Find the kinds of partial values that ops can compute. A loop may carry
+    // values that its body computes, so repeat until nothing is added.
     while (enumerate()) {
     }
     findInPlace();
@@ -85,8 +87,9 @@ public:
   }
 
 private:
-  /// Enumerates the strategies of all ops in program order. Returns true if a
-  /// loop carries reduction kinds that were not known before.
+  /// Enumerates the strategies of all ops in program order. Returns true if
+  /// this has found a new kind of reduction (sum, maximum..) in which a value
+  /// that a loop carries may be partial.
   bool enumerate() {
     bool grew = false;
     auto getKinds = [&](Value operand) {
@@ -133,8 +136,7 @@ private:
     return graph.carriers[carrier] = addChoice(options, times);
   }
 
-  /// How often an op runs, which is also how often a copy of a value beside it
-  /// is made.
+  /// How often `op` runs. A copy that is made next to `op` is made as often.
   double getTimes(Operation *op) const {
     return getExpectedTimes(view.getAnchor(op));
   }
@@ -385,7 +387,7 @@ private:
            op->hasTrait<OpTrait::IsTerminator>();
   }
 
-  /// The layout in which an op without a choice takes a value.
+  /// The layout that `use` needs if the planner has no choice for the using op.
   unsigned getFixedRequirement(OpOperand &use) {
     Operation *op = use.getOwner();
     unsigned index = use.getOperandNumber();

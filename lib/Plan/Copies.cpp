@@ -35,12 +35,13 @@ public:
   }
 
 private:
-  /// Makes the copies for the uses from the previous cut to `cut`.
+  /// Makes the copies for the uses from the previous cut up to `cut`, an index
+  /// in `needs`.
   void makeCopies(unsigned cut) {
     firstUse = lastUse;
     lastUse = cut;
     collectLayouts();
-    // The number of the copy for each entry of `layouts`.
+    // For each entry of `layouts`, the index of its copy; -1 if there is none.
     llvm::SmallVector<int, 4> numbers(layouts.size(), -1);
     numbers[0] = 0;
     if (layouts.size() > 1)
@@ -51,15 +52,15 @@ private:
       unsigned number = numbers[getPlace(needed[use])];
       unsigned moment = getMoment(value.needs[use].end);
       copies[number].end = std::max(copies[number].end, moment);
-      // Points in the user's regions come after its own point, so they must be
-      // included.
+      // Points in the using op's regions come after the op's own point, so they
+      // must be included.
       lastMoments[number] =
           std::max(lastMoments[number], 2 * value.needs[use].after - 1);
     }
   }
 
-  /// Collects the layouts that some op needs, then those that are only passed
-  /// on.
+  /// Collects the layouts that the uses need: first those that ops need, then
+  /// those that only constraints and barriers need.
   void collectLayouts() {
     layouts.assign(1, copies.front().layout);
     auto add = [&](bool isPassedOn) {
@@ -95,8 +96,8 @@ private:
     }
   }
 
-  /// Adds a copy before the first use of any layout that is not made yet, since
-  /// later copies may be made from this one.
+  /// Adds a copy. It is made before the first use that needs a layout not made
+  /// so far, because the copies for later uses may be made from it.
   void add(unsigned layout, unsigned source, llvm::ArrayRef<unsigned> parents,
            llvm::ArrayRef<int> numbers) {
     Copy copy;
@@ -141,9 +142,10 @@ private:
     }
   }
 
-  /// Returns true if a copy can be made from `source` after `moment` so that
-  /// `source` is freed then. The caller's storage cannot be freed. The point at
-  /// which a region's argument begins may be in another region of the op.
+  /// Returns true if a copy can be made from `source` after `moment`, so that
+  /// `source` is freed then. The caller's storage cannot be freed. A region's
+  /// argument cannot be copied at the point where its lifetime begins, because
+  /// that point may be in another region of the op.
   bool canBeMadeAfter(unsigned source, unsigned moment) const {
     return source != 0 || (value.storage == PlanValue::Activation &&
                            (llvm::isa<mlir::OpResult>(value.value) ||
@@ -158,8 +160,8 @@ private:
   llvm::SmallVector<unsigned, 4> layouts;
   unsigned required = 0;
   llvm::SmallVector<Copy, 2> copies;
-  /// Indexed by copy: the last moment of the ops that use it, including their
-  /// regions, or its first moment if it has no users.
+  /// For each copy: the last moment of the ops that use it, including their
+  /// regions. If no op uses it, the moment at which it is made.
   llvm::SmallVector<unsigned, 2> lastMoments;
 };
 

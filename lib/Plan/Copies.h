@@ -22,31 +22,33 @@
 
 namespace tp::plan {
 
-/// A program has twice as many moments as points: each op is preceded by a
-/// moment for its reshards.
+/// Each program point has two moments: the first for the reshards before the
+/// op, the second for the op itself.
 inline unsigned getMoment(unsigned point) { return 2 * point + 1; }
 
 /// A value in one layout.
 struct Copy {
   unsigned layout = 0;
-  /// The index of the copy that this one is made from; for the value itself,
-  /// its own index.
+  /// The index, in the list of copies, of the copy from which this one is made.
+  /// Entry 0 of the list is the value itself; its source is 0.
   unsigned source = 0;
   /// The first use that needs the copy; null for the value itself.
   const PlanUse *need = nullptr;
-  /// The copy serves the value's needs [firstUse, lastUse), with no cut between
-  /// them.
+  /// The copy is for the uses [firstUse, lastUse) in the value's `needs`. No
+  /// cut lies between these uses.
   unsigned firstUse = 0, lastUse = 0;
   /// The first and the last moment at which the copy is held.
   unsigned begin = 0, end = 0;
 };
 
-/// The indices of the needs before which a value's uses are cut, ascending.
+/// The cuts of a value's uses, ascending: indices in `needs`. Uses before a cut
+/// share no copies with uses after it.
 using Cuts = llvm::SmallVector<unsigned, 0>;
 
-/// Returns the value with number `value`, which must be an origin, followed by
-/// its copies. Each copy comes after its source. A copy is made as late as its
-/// uses allow, or as early as its source allows if that frees memory.
+/// Returns the value with number `value` and then its copies, each after its
+/// source. The value must be an origin (see PlanValue). A copy is made as late
+/// as its uses allow, or earlier if it is smaller than its source and the
+/// source can then be freed.
 llvm::SmallVector<Copy, 2> getCopies(SearchSpace &space, const PlanGraph &graph,
                                      unsigned value,
                                      const cost::ReshardPrices &prices,

@@ -31,8 +31,8 @@ public:
   }
 
 private:
-  /// Always adds the cheapest copy next, so that a gather can start from a
-  /// reduce-scattered sum.
+  /// Always adds the copy that is cheapest to make from a layout made so far,
+  /// so that a gather can start from a reduce-scattered sum.
   void grow() {
     llvm::SmallVector<unsigned, 4> made{0};
     while (made.size() < count) {
@@ -113,7 +113,7 @@ private:
     return sum;
   }
 
-  /// Removes an optional layout that does not pay off.
+  /// Removes the layout `node`, which is optional, unless that raises the cost.
   bool drop(unsigned node) {
     unsigned parent = parents[node];
     double with = getCost(parent, node), without = 0;
@@ -131,7 +131,8 @@ private:
     return true;
   }
 
-  /// Up to three copies have at most 64 trees.
+  /// All trees are tried if there are at most this many layouts: the existing
+  /// one and three copies, with at most 64 trees.
   static constexpr unsigned kFew = 4;
   unsigned count, required;
   llvm::function_ref<double(unsigned, unsigned)> getCost;

@@ -28,7 +28,8 @@ public:
 private:
   struct Move {
     enum { Cut, Select } kind;
-    /// The value whose uses are cut, or the choice that changes.
+    /// For Cut: the number of the value whose uses are cut. For Select: the
+    /// number of the choice whose option changes.
     unsigned number;
     unsigned place;  ///< The use before which to cut, or the option to select.
     double rate = 0; ///< The cost for each byte that the move frees.
@@ -39,8 +40,8 @@ private:
     }
   };
 
-  /// Makes moves until the memory held at this moment fits. Returns false if
-  /// there was no move.
+  /// Changes the plan, one move at a time, until the memory held at `moment`
+  /// fits. Returns false if no move was possible.
   bool lower(unsigned moment) {
     std::vector<Move> moves;
     for (Move &move : findMoves(moment))
@@ -53,8 +54,8 @@ private:
     for (const Move &move : moves) {
       if (price.getBytesAt(moment) + price.getPersistentBytes() <= capacity)
         break;
-      // Each move changes the effect of the others. Changing each choice at
-      // most once ensures termination.
+      // A move changes what other moves save. The search ends because each
+      // choice changes at most once.
       if (move.kind == Move::Select && changed.contains(move.number))
         continue;
       if (!tryMove(move, moment, /*keeps=*/true))
@@ -75,7 +76,7 @@ private:
       for (const PlanUse &use : graph.values[value].needs)
         choices.insert(use.port.choice);
     }
-    // Free arguments can be kept in smaller blocks.
+    // An argument whose layout is free can be kept in smaller blocks.
     for (const PlanValue &value : graph.values)
       if (value.storage == PlanValue::Persistent)
         choices.insert(value.producer.choice);
@@ -87,8 +88,8 @@ private:
     return moves;
   }
 
-  /// The values that take most memory at a moment, including their copies. All
-  /// others would free little, and trying all moves would take long.
+  /// The values that, with their copies, take most memory at `moment`. The
+  /// other values would free little, and trying all of them would take long.
   std::vector<unsigned> findLargest(unsigned moment) const {
     constexpr size_t kMost = 64;
     std::vector<std::pair<int64_t, unsigned>> order;
@@ -107,8 +108,8 @@ private:
     return values;
   }
 
-  /// Adds cuts that free a copy of `value` at `moment` if no op uses it at that
-  /// time.
+  /// Adds moves that cut the uses of `value`. Each of these frees a copy that
+  /// is held at `moment` although no op uses it then.
   void addCuts(unsigned value, unsigned moment, std::vector<Move> &moves) {
     const std::vector<PlanUse> &needs = graph.values[value].needs;
     llvm::SmallSetVector<unsigned, 2> places;
@@ -126,9 +127,9 @@ private:
       moves.push_back({Move::Cut, value, place});
   }
 
-  /// Returns the cost of a move per byte that it frees at `moment`, or nullopt
-  /// if it frees nothing there or raises the peak. Otherwise the move is kept
-  /// if `keeps`.
+  /// Tries a move. Returns its cost per byte that it frees at `moment`, or
+  /// nullopt if it frees nothing there or raises the peak. The move is undone
+  /// if the result is nullopt or `keeps` is false.
   std::optional<double> tryMove(const Move &move, unsigned moment, bool keeps) {
     auto getBytes = [&] {
       return price.getBytesAt(moment) + price.getPersistentBytes();

@@ -27,13 +27,13 @@ Model::Model(SearchSpace &space, const PlanGraph &graph)
     connect(value);
 }
 
-/// Adds nodes in the order of the data flow.
+/// Adds the nodes in the order in which the program computes the values.
 void Model::addNodes() {
   size_t numOptions = 0;
   for (const Choice &choice : graph.choices)
     numOptions += choice.options->prices.size();
-  // The nodes for copies of a choice's values have about as many options as the
-  // choice.
+  // A choice's values may need a second node, for copies, with about as many
+  // options as the choice. So reserve twice as much.
   problem.reserveNodes(2 * graph.choices.size(), 2 * numOptions);
   unsigned next = 0;
   for (unsigned value = 0; value < graph.values.size(); ++value) {
@@ -88,7 +88,7 @@ void Model::connect(unsigned number) {
 }
 
 void Model::connect(const PlanValue &value, End from, End to) {
-  // Both ends are the same choice, so the value keeps its layout.
+  // Both ends are the same choice, so the value keeps its layout at no cost.
   if (from.node && from.node == to.node)
     return;
   // An edge runs from the earlier node to the later one; values that the body
@@ -97,8 +97,8 @@ void Model::connect(const PlanValue &value, End from, End to) {
   const solver::CostMatrix &matrix =
       space.getMatrix(value.type, *from.layouts, *to.layouts, value.times,
                       value.shares, isBackward);
-  // If one side has a single layout, the cost is added to the node on the other
-  // side.
+  // If one end has only a single layout, the edge's costs are added to the node
+  // at the other end.
   if (from.layouts->size() == 1 && to.node) {
     problem.addCosts(*to.node, to.ports, matrix.values);
   } else if (to.layouts->size() == 1 && from.node) {
@@ -131,7 +131,7 @@ std::vector<Model::Alternative> Model::getAlternatives(Port port,
   std::vector<double> regrets =
       problem.getRegrets(solution.selection, *nodes[port.choice],
                          [&](unsigned node) { return copies.count(node); });
-  // Indexed by layout: the least regret among the options that give it.
+  // For each layout, the least regret of the options that have this layout.
   const LayoutList &layouts = graph.getLayouts(port);
   std::vector<double> least(layouts.size(),
                             std::numeric_limits<double>::infinity());

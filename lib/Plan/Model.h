@@ -13,20 +13,20 @@
 
 namespace tp::plan {
 
-/// A PBQP has costs only for pairs of choices. So a value with several uses
-/// gets an additional node for a copy that the uses share, in any layout; each
-/// use that needs a different layout pays for a reshard of that copy. The cost
-/// is exact if at most one of the uses needs more than a slice of the copy.
-/// Otherwise it is an upper bound, because equal reshards are counted once per
-/// use.
+/// A PBQP can express the costs of pairs of choices, but not of three or more.
+/// So a value with several uses gets a node for one shared copy, in any layout.
+/// Each use that needs a different layout pays for a reshard of that copy. The
+/// cost is exact if at most one of the uses needs more than a slice of the
+/// copy. Otherwise the cost is an upper bound, because equal reshards are
+/// counted once per use.
 class Model {
 public:
-  /// Space and graph must outlive the model.
+  /// `space` and `graph` must outlive the model.
   Model(SearchSpace &space, const PlanGraph &graph);
 
   /// Solves the model; returns the cost of the solution, including preferences.
   double solve();
-  /// After solve(): an option of each choice.
+  /// After solve(): for each choice, the number of the chosen option.
   const Selection &getSelection() const { return selection; }
   bool isOptimal() const { return solution.isClosed(); }
   double getLowerBound() const { return solution.lowerBound + constant; }
@@ -47,8 +47,8 @@ public:
   std::vector<Alternative> getAlternatives(Port port, unsigned most) const;
 
 private:
-  /// One end of an edge: a node and the layout that each of its options gives.
-  /// There is no node if only one option exists.
+  /// One end of an edge: a node, and the layout of each of its options. There
+  /// is no node if there is only one option.
   struct End {
     std::optional<unsigned> node;
     const LayoutList *layouts;

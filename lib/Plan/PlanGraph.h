@@ -42,9 +42,10 @@ struct PlanUse {
   Port port;
   mlir::OpOperand *operand; ///< Null at a border.
   /// A copy for this use is made before point `begin` and held until point
-  /// `end`. The two differ if the use is in a region and the value is not.
+  /// `end`. The two differ if the use is in a region and the value is defined
+  /// outside of that region.
   unsigned begin, end;
-  /// The first point after the user and its regions.
+  /// The first program point after the using op and its regions.
   unsigned after;
   /// The user is a constraint or a barrier, which only passes the value on.
   bool isPassedOn = false;
@@ -57,7 +58,7 @@ struct PlanValue {
   Port producer;
   llvm::SmallVector<PlanUse, 2> uses; ///< In program order.
   double times = 1; ///< How often a copy of the value is made.
-  /// The share of a launch's start-up cost that its reshards pay.
+  /// The fraction of a launch's start-up cost that this value's reshards pay.
   StartShares shares;
   /// The number of choices that precede the value in program order.
   unsigned position = 0;
@@ -65,10 +66,11 @@ struct PlanValue {
   /// barriers only pass their operand on, so their result shares the operand's
   /// copies. All other values are their own origin.
   unsigned origin = 0;
-  /// For an origin: the uses of all values with this origin, in program order.
+  /// The uses of all values whose origin is this value, in program order. Empty
+  /// if this value is not its own origin.
   std::vector<PlanUse> needs;
-  /// Whether the value crosses the border of a manual region. Its reshard is
-  /// charged to the surrounding program.
+  /// Whether the value enters or leaves the manual region. The surrounding
+  /// program pays for its reshard.
   bool isBorder = false;
 
   /// The first and the last point at which memory is held for the value itself,
@@ -87,7 +89,7 @@ struct PlanGraph {
   std::vector<Choice> choices;
   std::vector<PlanValue> values;
   unsigned numPoints = 0;
-  /// The peak memory of the bodies of manual regions, which are planned
+  /// The peak memory of each manual region's body. The bodies are planned
   /// separately.
   struct Held {
     int64_t bytes;
@@ -96,8 +98,9 @@ struct PlanGraph {
   llvm::SmallVector<Held, 0> bodies;
 
   llvm::DenseMap<mlir::Operation *, unsigned> opChoices;
-  /// The choices of values that regions carry, of arguments, and of values that
-  /// cross a border, by the result or argument that represents them.
+  /// The choices of layouts of arguments, of values that regions carry, and of
+  /// values that enter or leave a manual region. The key is the argument or
+  /// result that represents the value.
   llvm::DenseMap<mlir::Value, unsigned> carriers;
   llvm::DenseMap<mlir::Value, unsigned> valueNumbers;
   /// The choice of the layout of each free result, by the result's number.
@@ -115,8 +118,8 @@ struct PlanGraph {
   }
 };
 
-/// Builds the graph of a view of a function, or of a manual region.
-/// `freeArguments` is as in PlannerOptions.
+/// Builds the plan graph of `root`, a function or manual region, with the
+/// rewrites of `view`. `freeArguments` is as in PlannerOptions.
 PlanGraph buildGraph(SearchSpace &space, const ProgramView &view,
                      mlir::Operation *root, bool freeArguments);
 

@@ -13,14 +13,14 @@ namespace tp::plan {
 
 class PlanPrice {
 public:
-  /// Space and graph must outlive this object.
+  /// `space` and `graph` must outlive this object.
   PlanPrice(SearchSpace &space, const PlanGraph &graph, Selection selection);
 
   /// Selects an option for a choice. The time grows with the number of uses of
   /// the choice's values, and with the logarithm of the size of the program.
   void select(unsigned choice, unsigned option);
   const Selection &getSelection() const { return selection; }
-  /// Replaces the cuts of a value's uses and recomputes its copies.
+  /// Replaces the cuts of a value's uses, and makes the value's copies anew.
   void setCuts(unsigned value, Cuts cuts);
   const Cuts &getCuts(unsigned value) const { return parts[value].cuts; }
 
@@ -28,12 +28,12 @@ public:
   const cost::Price &getPrice() const { return prices.getSum(); }
   /// Bytes that arguments keep from one call to the next.
   int64_t getPersistentBytes() const { return persistent; }
-  /// The peak memory of all other values, in bytes. It may exceed the peak of
-  /// the program where several reshards are made before one op.
+  /// The peak memory of all values that are not persistent, in bytes. It may
+  /// exceed the peak of the program if several reshards are made before one op.
   int64_t getPeakBytes() const { return held.getMax(); }
-  /// The sum of both: the memory that a device must have.
+  /// The bytes that a device must have: persistent bytes plus the peak.
   int64_t getHeldBytes() const { return persistent + held.getMax(); }
-  /// The first moment of the peak.
+  /// The first moment at which the most memory is held.
   unsigned getPeakMoment() const { return held.getMaxPlace(); }
   /// The bytes held at a moment, not counting persistent ones.
   int64_t getBytesAt(unsigned moment) const { return held.get(moment); }
@@ -46,15 +46,15 @@ public:
   llvm::ArrayRef<Held> getHeld(unsigned value) const {
     return parts[value].held;
   }
-  /// Returns the value and its copies. The value must be an origin and must not
-  /// cross a border.
+  /// Returns the value and its copies. The value must be its own origin, and
+  /// must not enter or leave a manual region.
   llvm::SmallVector<Copy, 2> getCopies(unsigned value) const {
     return plan::getCopies(space, graph, value, *parts[value].prices, selection,
                            parts[value].cuts);
   }
 
 private:
-  /// The contribution of a value to all of the above.
+  /// What one value contributes to the price and to the held memory.
   struct Part {
     std::optional<cost::ReshardPrices> prices; ///< None if it adds nothing.
     Cuts cuts;
@@ -62,8 +62,8 @@ private:
     llvm::SmallVector<Held, 2> held;
   };
 
-  /// The origin into which a value is written in place, and the use that
-  /// overwrites it.
+  /// The origin whose storage a value overwrites, and the use of that origin by
+  /// the op that overwrites it.
   struct Target {
     unsigned value;
     Port use;

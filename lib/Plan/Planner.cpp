@@ -28,8 +28,9 @@ using namespace tp::plan;
 using namespace tp::spmd;
 using namespace tp::cost;
 
-/// Returns true if a factor that `op` needs whole is sharded in one of its
-/// tensors, or, if layouts are free, could be sharded.
+/// Returns true if `op` has a factor that must not be sharded, and one of its
+/// tensors is sharded along that factor. If arguments are free, returns true
+/// for every op with such a factor, because the factor could be sharded.
 static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
                                   bool freeArguments) {
   auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
@@ -55,10 +56,9 @@ static bool hasShardedWholeFactor(Operation *op, ShardingTable &table,
   return false;
 }
 
-/// Returns true if `op` is a splice along a dimension that propagation has not
-/// sharded, and takes a part of an input that is sharded along other
-/// dimensions: if the input has to be whole, slicing it first leaves less to
-/// send.
+/// Returns true if `op` is a splice that reads only a part of an input, and
+/// this input is sharded, but not along the splice's dimension. If the input
+/// has to be gathered, slicing it first leaves less to send.
 static bool canSliceBeforeReshard(Operation *op, ShardingTable &table) {
   auto splice = dyn_cast<SpliceOp>(op);
   if (!splice)
@@ -116,10 +116,11 @@ struct Planner::Impl {
       reviseStarts();
   }
 
-  /// Plans again with the starts that the current plan needs. The first plan
-  /// assumes that all values that may share launches do. If only few of them
-  /// have launches, each pays a larger share, and another plan may be cheaper.
-  /// Each plan is priced with its own starts, and the cheapest one is kept.
+  /// Plans again, with start-up costs shared by the launches of the current
+  /// plan. The first plan assumes that every value that may share launches does
+  /// so. If only few of these values have launches, each pays a larger fraction
+  /// of the start-up cost, and another plan may be cheaper. Each plan is priced
+  /// with its own launches, and the cheapest plan is kept.
   void reviseStarts() {
     SharedStarts assumed = *starts, best = assumed;
     double least = std::numeric_limits<double>::infinity(),
@@ -150,7 +151,7 @@ struct Planner::Impl {
     price.emplace(space, graph, model->getSelection());
   }
 
-  /// The launches of each value's reshards.
+  /// Returns the number of launches of each value's reshards.
   std::vector<Launches> getLaunches() {
     std::vector<Launches> launches(graph.values.size());
     for (auto [number, value] : llvm::enumerate(graph.values)) {
@@ -168,11 +169,12 @@ struct Planner::Impl {
     return launches;
   }
 
-  /// Sharding the dimensions in `tp.counted` saves bytes but may take more
-  /// launches. With links, starts are part of the cost. Without links, keeps
-  /// these dimensions whole unless each extra launch saves at least the average
-  /// cost per launch of the plan: saving a fraction of the cost justifies the
-  /// same fraction of extra launches.
+  /// Decides whether to shard the dimensions in `tp.counted`, which saves bytes
+  /// but may take more launches. With links, the plan's cost already includes
+  /// the start-up of launches. Without links, these dimensions are sharded only
+  /// if each extra launch saves at least the plan's average cost per launch:
+  /// saving a fraction of the cost justifies the same fraction of extra
+  /// launches.
   void leaveCountedWhole() {
     if (space.table.getMesh().hasLinks)
       return;
@@ -225,7 +227,7 @@ struct Planner::Impl {
     LDBG() << price->getHeldBytes() << " of " << capacity << " bytes are held";
   }
 
-  /// Plans the current view; returns the cost.
+  /// Plans the program with the current rewrites; returns the cost.
   double solve() {
     model.reset();
     graph = buildGraph(space, view, root, freeArguments);
@@ -242,12 +244,13 @@ struct Planner::Impl {
     return cost;
   }
 
-  /// If an op needs a factor whole, but propagation has sharded it, replaces
-  /// the op by its decomposition where that makes the whole program cheaper.
-  /// Equal ops, such as those of repeated layers, are decided together. So are
-  /// all splices that become slices again, because these rarely leave less to
-  /// send, and all flat products around an attention, because they are sharded
-  /// like the attention.
+  /// If an op has a factor that must not be sharded, but propagation has
+  /// sharded it, replaces the op by its decomposition where that makes the
+  /// whole program cheaper. Equal ops, such as those of repeated layers, are
+  /// decided together. All splices that can become slices again are only tried
+  /// together, because slicing first rarely leaves less to send. All flat
+  /// products around an attention are decided together, because they are
+  /// sharded like the attention.
   void decomposeWhereCheaper() {
     std::map<std::vector<const void *>, unsigned> numbers;
     std::vector<SmallVector<ProgramView::Rewrite *>> groups; // program order
@@ -274,8 +277,8 @@ struct Planner::Impl {
     for (const SmallVector<ProgramView::Rewrite *> &rewrites : groups) {
       view.set(rewrites, /*isOn=*/true);
       double cost = solve();
-      // The gain must exceed rounding errors. On a tie, the op is kept, as it
-      // holds no intermediate values.
+      // The gain must exceed rounding errors. On a tie, the op is not
+      // decomposed, because a decomposition holds intermediate values.
       if (cost < (1 - kRounding) * best) {
         decomposed.insert({best - cost, rewrites});
         best = cost;

@@ -43,14 +43,14 @@ struct PlannerOptions {
   /// Also choose the layouts of arguments and results that no annotation has
   /// closed. Otherwise they keep the layouts that propagation gave them.
   bool freeArguments = false;
-  /// Any axis of the mesh may shard something. Otherwise only axes that occur
-  /// in an annotation may, because the user has not asked for the others.
+  /// Allows every axis of the mesh to shard tensors. If false, only axes that
+  /// occur in an annotation may, because the user has not asked for the others.
   bool allAxes = false;
   /// The bytes that a device may hold; 0 if unknown. A plan that needs more is
   /// replaced by a cheap one that fits, or at least needs less.
   int64_t capacity = 0;
-  /// The largest payload of a launch into which collectives will be combined,
-  /// so that they share its start; 0 if they are not combined.
+  /// The maximum payload of a launch that combines several collectives, so that
+  /// they share its start-up cost; 0 if collectives are not combined.
   int64_t bucketBytes = 0;
 };
 
@@ -59,7 +59,8 @@ struct PlanCost {
   cost::Price price; ///< The price of all ops and reshards.
   /// The bytes of arguments that are kept between calls.
   int64_t persistentBytes = 0;
-  /// The peak memory of all other values, in bytes.
+  /// The peak memory of all values except arguments that are kept between
+  /// calls, in bytes.
   int64_t peakBytes = 0;
 
   int64_t getHeldBytes() const { return persistentBytes + peakBytes; }
@@ -93,22 +94,23 @@ public:
   /// The layout in which a value is made. The value may be an argument of a
   /// region.
   const TensorSharding &getLayout(mlir::Value value) const;
-  /// The layout in which an argument enters the root, or a result leaves it, if
-  /// the root is a manual region.
+  /// If the root is a manual region: the layout in which an argument enters the
+  /// region, or a result leaves it.
   const TensorSharding &getBorder(mlir::Value carrier) const;
-  /// The layout of a result of the function; null if the result was not free.
+  /// The layout of a result of the function; null if the planner was not free
+  /// to choose it.
   const TensorSharding *getResultLayout(unsigned result) const;
 
   /// A copy of a value in a different layout.
   struct Reshard {
     const TensorSharding *layout;
-    /// The index in the same list of the reshard whose result it copies, or -1
-    /// for the value itself.
+    /// The index, in the list that getReshards() returns, of the reshard from
+    /// whose result this copy is made; -1 if it is made from the value itself.
     int source;
     bool isFree; ///< Whether nothing is sent: each device already has the data.
-    /// The op before which the copy is made, and the user that it is made for.
+    /// The op before which the copy is made, and the first op that needs it.
     mlir::Operation *before, *user;
-    /// The uses that take the copy.
+    /// The uses of the value that read this copy instead.
     llvm::SmallVector<mlir::OpOperand *, 2> uses;
   };
   /// Returns the reshards of a value in the order in which they are made. The
@@ -119,22 +121,23 @@ public:
     const TensorSharding *layout;
     double regret; ///< How much more the program would cost.
   };
-  /// The best alternative layouts in which an op could make `value`, with
-  /// everything else unchanged.
+  /// Returns at most `most` other layouts in which the op could compute
+  /// `value`, cheapest first. All other choices stay the same.
   llvm::SmallVector<Alternative> getAlternatives(mlir::Value value,
                                                  unsigned most) const;
 
-  /// Makes an op compute `value` in `layout`, using the cheapest strategy with
-  /// that layout, or changes the layout of an argument. Returns false if that
-  /// is impossible: arguments are free only with `freeArguments`. Nothing else
-  /// changes.
+  /// Gives `value` the layout `layout`: its op uses the cheapest strategy with
+  /// that layout. An argument's layout can change only with `freeArguments`.
+  /// Returns false if the layout is impossible. All other choices stay the
+  /// same.
   bool select(mlir::Value value, const TensorSharding &layout);
 
   /// Applies the chosen rewrites to the program. Writes neither layouts nor
   /// reshards.
   void commit();
-  /// Call this after the layouts have been written: splices along unsharded
-  /// dimensions become slices and concatenations again.
+  /// Replaces each `tp.splice` along an unsharded dimension, unless its result
+  /// is partial, by slices and a concatenation or pad. Call this after the
+  /// layouts have been written.
   void takeSplicesApart();
 
 private:

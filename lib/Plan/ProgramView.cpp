@@ -15,7 +15,8 @@ ProgramView::ProgramView(Operation *root) : root(root) { update(); }
 
 ProgramView::~ProgramView() { discard(); }
 
-/// Destroys the parts of rewrites that are not in the program.
+/// Deletes all rewrites. The new ops of a rewrite, its parts, are destroyed
+/// unless they were committed to the program.
 void ProgramView::discard() {
   // Parts may use each other's results, also across rewrites.
   for (const auto &rewrite : rewrites)

@@ -83,8 +83,9 @@ public:
   unsigned getEnd(mlir::Operation *op) const { return places.lookup(op).end; }
   /// The op that begins or ends at a point.
   mlir::Operation *getOpAt(unsigned point) const { return points[point]; }
-  /// The op in the block of `value` that uses it: if the use is in a loop and
-  /// the value is outside, that is the loop.
+  /// Returns `user` or, if `user` is in a nested region, the op around it that
+  /// is in the block of `value`. For a use in a loop of a value defined
+  /// outside, this is the loop.
   mlir::Operation *getUserInBlock(mlir::Value value,
                                   mlir::Operation *user) const;
 

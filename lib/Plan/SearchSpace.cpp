@@ -53,7 +53,7 @@ const StrategySet &SearchSpace::getConstrained(ConstraintOp op) {
   std::vector<Strategy> ways{{{layout, layout}, Price()}};
   if (llvm::any_of(asked.dims,
                    [](const DimSharding &dim) { return dim.open; })) {
-    // Add the layouts that have more axes on open dimensions.
+    // Add the layouts that shard the open dimensions along further axes.
     for (Strategy &way :
          strategies.getIdentity(type, table.lookup(op), /*kinds=*/0)) {
       const TensorSharding &more = pool.get(way.layouts[0]);

@@ -34,11 +34,11 @@ public:
       : table(table), cost(cost), estimator(table.getMesh(), pool),
         strategies(table, atoms, cost, pool, evenly) {}
 
-  /// The number of a sharding, which must outlive the search space, because
-  /// numbers are cached by its address.
+  /// The number of the layout of a sharding. The sharding must outlive the
+  /// search space, which caches numbers by the sharding's address.
   unsigned getNumber(const TensorSharding &resolved);
-  /// The number of the layout that the table gives `value`; a value without one
-  /// is replicated.
+  /// The number of the layout that the table gives `value`. A value that is not
+  /// in the table is replicated.
   unsigned getNumber(mlir::Value value);
   unsigned getReplicated(unsigned rank) {
     return pool.getNumber(TensorSharding::replicate(rank));

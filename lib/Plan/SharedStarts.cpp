@@ -28,7 +28,7 @@ static bool isSimple(Operation *op) {
          isa<ReshapeOp, TransposeOp, SliceOp, ConstraintOp, BarrierOp>(op);
 }
 
-/// Finds the kinds of all values.
+/// Finds out which values' gathers and sums can share launches.
 class SharedStarts::Finder {
 public:
   Finder(const PlanGraph &graph, const ProgramView &view,
@@ -124,9 +124,10 @@ private:
     auto reduce = dyn_cast<ReduceOp>(op);
     return reduce && reduce.getKind() != ReductionKind::Sum;
   }
-  /// Returns true if a partial sum may begin at a late value: a product or a
-  /// sum whose operands are not computed from a partial sum. Gradients and the
-  /// loss are of this kind.
+  /// Returns true if a partial sum may begin at the value: only results of the
+  /// program are computed from the value, its op is a product or a sum, and no
+  /// operand of this op is computed from a partial sum. Gradients and the loss
+  /// are examples.
   bool startsSum(unsigned number) const {
     Operation *maker = getMaker(number);
     return maker && kinds[number].isLate && !isCheap(number) &&
@@ -134,10 +135,10 @@ private:
            llvm::none_of(maker->getOperands(),
                          [&](Value operand) { return isOfSum(operand); });
   }
-  /// Returns true if a late value is linear in partial sums, so that it may be
-  /// a partial sum itself. An updated weight is not linear, nor is a gradient
-  /// that is scaled by its norm. Other terms that are added to a partial sum
-  /// can be made partial for free.
+  /// Returns true if the value is linear in partial sums and only results of
+  /// the program are computed from it, so that it may be a partial sum itself.
+  /// An updated weight is not linear, nor is a gradient that is scaled by its
+  /// norm. An addend that is not a partial sum can be made partial for free.
   bool continuesSum(unsigned number) const {
     Operation *maker = getMaker(number);
     if (!maker || !kinds[number].isLate || isMaximum(maker))

@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Predicts which reshards will share a launch, so that each pays only a part of
-// its start.
+// the launch's start-up cost.
 
 #ifndef TPOPT_PLAN_SHAREDSTARTS_H
 #define TPOPT_PLAN_SHAREDSTARTS_H
@@ -16,24 +16,24 @@ struct Launches {
   double sums = 0, gathers = 0;
 };
 
-/// The share of a start that the reshards of each value pay. Collectives whose
-/// results are not needed immediately are combined later
-/// (tp-combine-collectives), up to `bucketBytes` per launch. They are of two
-/// kinds:
+/// The share of a launch's start-up cost (a *start*) that the reshards of each
+/// value pay. Collectives whose results are not needed immediately are combined
+/// later (tp-combine-collectives), up to `bucketBytes` per launch. They are of
+/// two kinds:
 ///
 /// * Gathers of arguments that products need, and of values computed from
 ///   arguments by simple ops: weights in FSDP.
 /// * Sums from which only results of the program are computed, by ops that can
 ///   be postponed as well: gradients, and the loss.
 ///
-/// If a block has n values of one kind and element type, each pays 1/n of a
-/// start or, if that is more, the fraction of the bucket that it fills. With
-/// buckets of 25 MiB:
+/// If a block has n values of one kind and element type, each value pays 1/n of
+/// a start or, if that is more, the fraction of a bucket that the value fills.
+/// With buckets of 25 MiB:
 ///
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches
 ///       1 gradient of 1 MiB     a whole start
 ///
-/// All others pay a whole start each: collectives that a product waits for,
+/// Other collectives pay a whole start each: those that a product waits for,
 /// those in loops, and gathers of updated weights. Gathers of updated weights
 /// get no discount, because the ops of an update are priced one by one, which
 /// overstates the benefit of sharding it.
@@ -49,7 +49,8 @@ public:
   /// the constructor, or one with the same values.
   void setShares(PlanGraph &graph) const;
 
-  /// Counts the values with launches. `launches` are those of each value.
+  /// Counts the values that have launches. `launches` has one entry per value
+  /// of the graph.
   void recount(llvm::ArrayRef<Launches> launches);
 
   /// The number of starts that are saved by combining these launches.
@@ -57,7 +58,7 @@ public:
 
 private:
   class Finder;
-  /// The known properties of a value.
+  /// What is known about the reshards of a value.
   struct Kind {
     bool isGathered = false; ///< Its gathers share launches.
     bool isSummed = false;   ///< Its sums share launches.

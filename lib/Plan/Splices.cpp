@@ -185,7 +185,7 @@ PartsCost tp::plan::getPartsCost(SpliceOp splice, const TensorSharding &layout,
   splice.decompose(builder);
   PartsCost sum;
   // Tensors have the layout of the splice. Scalars are replicated, and so are
-  // the indices for parts that are read backwards.
+  // the index vectors that reverse a part.
   TensorSharding whole = TensorSharding::replicate(1);
   auto getLayout = [&](Type type) -> const TensorSharding * {
     int64_t rank = cast<RankedTensorType>(type).getRank();
@@ -197,7 +197,7 @@ PartsCost tp::plan::getPartsCost(SpliceOp splice, const TensorSharding &layout,
       layouts.push_back(getLayout(type));
     layouts.push_back(getLayout(part.getResult(0).getType()));
     auto ruled = cast<ShardingRuleOpInterface>(part);
-    // No part needs a sharded dimension whole, so every part can be computed.
+    // No op needs a sharded dimension whole, so getPrice() returns a price.
     sum.price += *cost.getPrice(&part, ruled.getShardingRule(), layouts);
     auto made = cast<RankedTensorType>(part.getResult(0).getType());
     if (&part != &parts.back())
@@ -222,7 +222,7 @@ void tp::plan::takeSplicesApart(ArrayRef<Operation *> ops,
     for (Operation *part = before ? before->getNextNode()
                                   : &splice->getBlock()->front();
          part != splice; part = part->getNextNode())
-      // The indices for parts that are read backwards have a different rank.
+      // Index vectors, which reverse a part, have rank 1: replicate them.
       table.set(
           part->getResult(0),
           splice.getType().getRank() ==

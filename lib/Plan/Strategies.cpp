@@ -46,13 +46,15 @@ struct Flow {
   SmallVector<unsigned, 2> operands;
 };
 
-/// The axes of each factor, followed by the axes of each flow.
+/// The axes assigned to each factor, followed by the axes along which the
+/// operands of each Flow are unreduced.
 using Assignment = SmallVector<AxisList, 8>;
 
-/// Assigns atoms to factors and flows, one after the other.
+/// Enumerates the ways to assign each atom, a part of a mesh axis, to a factor
+/// or to a Flow, or to leave it unused.
 class Enumeration {
 public:
-  /// Dimensions `whole` of the first operand are not sharded.
+  /// No strategy shards the first operand in the dimensions `whole`.
   Enumeration(Operation *op, ArrayRef<AxisRef> atoms, const CostModel &cost,
               LayoutPool &pool, bool evenly, ArrayRef<KindSet> partial,
               ArrayRef<int64_t> whole)
@@ -151,9 +153,9 @@ private:
     return MutableArrayRef(lists).drop_front(rule.factors.size());
   }
 
-  /// For each tensor with a sharding, the assignment of axes that matches that
-  /// sharding; axes that the sharding does not use are assigned as for another
-  /// tensor. The assignment that uses no axis is included, too.
+  /// For each tensor with a known sharding, the assignment of axes that matches
+  /// this sharding. Axes that the sharding does not use are assigned as in the
+  /// shardings of the other tensors. The empty assignment is included, too.
   std::vector<Assignment> getBases(ArrayRef<const TensorSharding *> shardings) {
     std::vector<Assignment> asked;
     for (auto [t, sharding] : llvm::enumerate(shardings)) {
@@ -186,9 +188,10 @@ private:
     return bases;
   }
 
-  /// Enumerates all choices for the atoms from `i` on, with the earlier ones
-  /// fixed; with a `base`, only those that differ from it in exactly `distance`
-  /// atoms.
+  /// Enumerates all assignments of the atoms from number `i` on; the atoms
+  /// before it keep their assignment. With a `base`, enumerates only
+  /// assignments in which exactly `distance` atoms are not assigned as in
+  /// `base`.
   void assign(unsigned i, const Assignment *base, unsigned distance) {
     if (isOver())
       return;
@@ -198,7 +201,7 @@ private:
         emit();
       return;
     }
-    // Continues with the next atom, leaving atom `i` where it is.
+    // Goes on to the next atom. Atom `i` keeps its current assignment.
     auto next = [&](bool agrees) {
       if (!base || agrees)
         assign(i + 1, base, distance);
@@ -263,7 +266,7 @@ private:
       if (!addUnreduced(flow.kind, list))
         return;
 
-    // Get the layouts that these axes give. Some assignments give none.
+    // Compute the layouts for these axes. Some assignments have none.
     OpShardings shardings;
     if (getShardings(rule, factorAxes(), shardings) ||
         (evenly && havePadding(shardings)))
@@ -285,7 +288,7 @@ private:
     }
     if (!setPrice(strategy))
       return;
-    // A strategy may be near several bases.
+    // The same strategy may be found from several bases.
     if (seen.insert(lists).second)
       found.push_back(std::move(strategy));
   }
@@ -337,7 +340,8 @@ private:
     return true;
   }
 
-  /// The op that is computed, or else the type of the value that is passed on.
+  /// The op to compute. If it is null, the strategies are ways to pass on a
+  /// value of type `type`.
   Operation *op = nullptr;
   RankedTensorType type;
   ArrayRef<AxisRef> atoms;
@@ -437,8 +441,8 @@ const StrategySet &StrategyEnumerator::get(Operation *op,
     }
     large.insert(key);
   }
-  // There are too many. Only those near the op's shardings are kept, so the set
-  // depends on these as well.
+  // There are too many strategies. Only those near the shardings of the op's
+  // tensors are kept, so these shardings are added to the key.
   SmallVector<const TensorSharding *> shardings;
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(op->getOperands()),

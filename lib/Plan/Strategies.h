@@ -53,10 +53,11 @@ struct StrategySet {
   }
 };
 
-/// Enumerates strategies: each atom may shard any factor that the op does not
-/// need whole, be left idle, or carry a partial value through a linear op.
-/// Equal ops share one set. If there are too many strategies, only those near
-/// the shardings that propagation gave the op's tensors are kept.
+/// Enumerates strategies: each atom (a part of a mesh axis) may shard any
+/// factor that the op does not need whole, be left idle, or carry a partial
+/// value through a linear op. Equal ops share one set. If there are too many
+/// strategies, only those near the shardings that propagation gave the op's
+/// tensors are kept.
 class StrategyEnumerator {
 public:
   /// `atoms` are the disjoint parts of mesh axes that the program may use. If
@@ -71,10 +72,10 @@ public:
   /// Sets whether ops equal to `op` keep the dimensions in `tp.counted` whole;
   /// by default, strategies may shard them.
   void setCountedWhole(mlir::Operation *op, bool isWhole);
-  /// The ways to hold a tensor of `type` that is only passed on, perhaps
+  /// The layouts in which an op can pass on a tensor of `type`, perhaps
   /// unreduced in one of `kinds`, without duplicates. The tensor is operand 0
-  /// of each. If there are too many, only those near `sharding`, which may be
-  /// null.
+  /// of each strategy. If there are too many, only those near `sharding` are
+  /// returned. `sharding` may be null.
   std::vector<Strategy> getIdentity(mlir::RankedTensorType type,
                                     const TensorSharding *sharding,
                                     KindSet kinds);

@@ -35,7 +35,7 @@ getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
     if (product != size)
       return std::nullopt;
   }
-  // Trailing dimensions of size 1 belong to the last dimension.
+  // Trailing dimensions of size 1 count as parts of the last dimension.
   for (int64_t size : shape) {
     if (size != 1 || parts.empty())
       return std::nullopt;
@@ -46,7 +46,7 @@ getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
 
 namespace {
 
-/// One product, and the parts that its letters are split into.
+/// One einsum, and the sizes into which each letter of its equation is split.
 class Unflattening {
 public:
   Unflattening(EinsumOp einsum, ArrayRef<int64_t> counts)
@@ -112,8 +112,9 @@ private:
     return isNeeded;
   }
 
-  /// Returns true if, for some number of devices, the blocks of the first part
-  /// differ from those of the whole dimension.
+  /// Returns true if, for some number of devices, sharding a dimension of
+  /// `size` gives other blocks than sharding the first of the dimensions
+  /// `sizes` into which it is split. Dimensions of size 1 are skipped.
   bool hasOtherBlocks(int64_t size, ArrayRef<int64_t> sizes) const {
     const auto *first =
         llvm::find_if(sizes, [](int64_t part) { return part > 1; });

@@ -7,10 +7,10 @@
 //     %h = reshape %y : 576 -> 9x64   ->  %h = einsum "bd,dac->bac" %x, %v
 //
 // 9 heads on 2 devices are split into 5 and 4, but their 576 features into 288
-// each. So the first form has to exchange features, while in the second each
-// device computes exactly its heads. For that, a device needs a part of the
-// weight. That costs nothing if the weight is whole, but if it is sharded,
-// other devices have to send the part. Both forms can be priced.
+// each. So the first form has to exchange features of %y. In the second form,
+// each device computes exactly its heads. It needs the part of the weight for
+// these heads. A replicated weight contains the part, but if the weight is
+// sharded, other devices have to send it. The planner prices both forms.
 
 #ifndef TPOPT_PLAN_UNFLATTEN_H
 #define TPOPT_PLAN_UNFLATTEN_H
@@ -22,8 +22,10 @@
 namespace tp::plan {
 
 /// Adds rewrites for the products among `ops` that read or write a flat
-/// dimension if, for some number of devices in `counts`, the blocks of the
-/// dimension differ from those of its first part.
+/// dimension, that is, one that a reshape splits into parts or merges from
+/// parts. A product gets a rewrite only if, for some number of devices in
+/// `counts`, sharding the first part gives other blocks than sharding the flat
+/// dimension.
 llvm::SmallVector<ProgramView::Rewrite *>
 addUnflattened(ProgramView &view, llvm::ArrayRef<mlir::Operation *> ops,
                llvm::ArrayRef<int64_t> counts, ShardingTable &table);

@@ -84,8 +84,8 @@ private:
     } else if (auto function = getReturning(user)) {
       adviseResult(function, use->getOperandNumber());
     } else {
-      // A different dimension of the user may be sharded along the axes, and
-      // then the user needs this dimension whole.
+      // If the user's result is sharded along the axes in another dimension,
+      // the user needs this dimension whole.
       bool elsewhere =
           user && user->getNumResults() != 0 && usesAxes(user->getResult(0));
       os << "constrain ";
@@ -110,8 +110,8 @@ private:
     return dyn_cast<FunctionOpInterface>(user->getParentOp());
   }
 
-  /// The caller may accept a sharded result: says what that saves, and how to
-  /// write it.
+  /// Advises to leave a function's result sharded if the caller accepts that.
+  /// Says what this saves, and how to annotate the result.
   void adviseResult(FunctionOpInterface function, unsigned number) {
     os << "leave result ";
     if (auto name = function.getResultAttrOfType<StringAttr>(number, kNameAttr))
@@ -175,7 +175,7 @@ private:
 } // namespace
 
 std::string tp::getAdvice(const CollectiveCost &launch, ShardingTable &table) {
-  // Shifts are written by the user, so there is no advice.
+  // Shift ops are written by the user, so there is no advice for them.
   auto collective = dyn_cast<CollectiveOpInterface>(launch.op);
   if (!collective)
     return "";

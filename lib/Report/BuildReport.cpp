@@ -103,7 +103,7 @@ public:
   }
 
 private:
-  /// Checks that all shardings that the rest relies on are present.
+  /// Checks that every tensor has a sharding, and that no reshard is left.
   LogicalResult check() {
     auto missing = [&](Location loc) {
       return emitError(loc) << prefix(ErrorCode::MissingSharding);
@@ -312,10 +312,10 @@ private:
                       microseconds(2), microseconds(3)};
   }
 
-  /// Adds the plan, and the later changes of its price.
+  /// Adds the price of the plan, and how later passes changed the price.
   void addPrice() {
     auto prices = function->getAttrOfType<PricesAttr>(kPricesAttr);
-    // The prices of a plan for a different machine would not add up.
+    // A plan for a different machine may have prices in another unit.
     if (!prices || prices.getUnit() != getCostUnit(table.getMesh()))
       return;
     prices = addChange(prices, function, PriceKind::Other, /*count=*/0, table,

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The records of the passes in words.
+// Turns the records that passes leave in the program into sentences.
 
 #include "lib/Report/Sentences.h"
 
@@ -177,8 +177,8 @@ std::string tp::describeAlternative(AlternativeAttr alternative,
                                     ShardingTable &table) {
   double cost = alternative.getCost().convertToDouble();
   bool isTimed = alternative.getUnit() == CostUnit::Seconds;
-  // Without times, arithmetic is also counted in bytes, so not all of these
-  // bytes are sent.
+  // Without times, a cost in bytes contains arithmetic, converted to bytes, and
+  // not only the bytes that are sent.
   return "as " + formatSharding(alternative.getSharding(), table) +
          ": all else equal, " +
          (isTimed ? formatTime(cost * 1e6) : formatBytes(std::llround(cost))) +

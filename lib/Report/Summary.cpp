@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Sums and sentences about a report.
+// Totals of a report, and sentences that describe the report.
 
 #include "Summary.h"
 
@@ -27,7 +27,7 @@ std::string tp::formatBytes(int64_t bytes) {
     return std::to_string(bytes) + " B";
   double value = bytes / 1024.0;
   unsigned unit = 0;
-  // Continue while the value would print as 1024.0.
+  // Go to the next unit while the value would be printed as 1024.0.
   while (value >= 1023.95 && unit + 1 < std::size(units)) {
     value /= 1024;
     ++unit;
@@ -293,8 +293,8 @@ std::string tp::describePlan(const FunctionReport &function) {
   if (function.plan.gap == 0)
     text += ", proved optimal";
   else
-    // Without times, arithmetic is also counted in bytes, so not all of these
-    // bytes are sent.
+    // Without times, a cost in bytes contains arithmetic, converted to bytes,
+    // and not only the bytes that are sent.
     text +=
         ", at most " +
         (function.timed ? formatTime(function.plan.gap)

@@ -22,7 +22,7 @@ struct CollectiveGroup {
 /// iterations.
 std::vector<CollectiveGroup> groupCollectives(const FunctionReport &function);
 
-/// The sum of all groups.
+/// Adds up all groups.
 CollectiveGroup sumGroups(llvm::ArrayRef<CollectiveGroup> groups);
 
 /// The share of `part` in all communication, from 0 to 1: in time if known,
@@ -44,17 +44,19 @@ std::string describeMesh(const MeshEntry &mesh);
 std::vector<std::pair<std::string, int64_t>>
 listMemory(const MemoryEntry &memory);
 
-/// Says whether activations are those of the compiled program, and where their
-/// peak is; empty if nothing is known.
+/// Says whether the compiled program determines the bytes of activations, and
+/// which op needs the most; empty if neither is known.
 std::string describeActivations(const MemoryEntry &memory);
 
-/// Compares the total with the capacity: `fits in 80.0 GB` and so on.
+/// Compares the total with the capacity, for example `fits: 48.2 % of 80.0
+/// GiB`.
 std::string judgeCapacity(const MemoryEntry &memory);
 
 /// Describes the cost of padding; empty if there is none.
 std::string describePadding(const MemoryEntry &memory);
 
-/// Describes the plan and later changes; empty if unknown.
+/// Describes the plan, and how later passes changed its cost; empty if there is
+/// no known plan.
 std::string describePlan(const FunctionReport &function);
 
 /// `verified: field`, and an explanation.

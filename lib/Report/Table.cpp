@@ -56,8 +56,8 @@ static void printCollective(const CollectiveEntry &entry,
   if (!entry.note.empty())
     printWrapped(os, entry.note, 8);
   if (!entry.advice.empty())
-    // The sum cannot be avoided by sharding differently, but it may take half
-    // the bytes.
+    // No sharding makes the all-reduce unnecessary, but a different sharding
+    // may halve the bytes that it sends.
     printWrapped(os,
                  (entry.kind == "all_reduce" ? "cheaper: " : "to avoid it: ") +
                      entry.advice,

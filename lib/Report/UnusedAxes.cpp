@@ -53,7 +53,7 @@ private:
 } // namespace
 
 /// The location where a mesh is written. A mesh that comes from an option has
-/// no location, so the first function's is used.
+/// no location: then this is the location of the module's first function.
 static Location getPlace(MeshOp mesh) {
   if (auto file = mesh->getLoc()->findInstanceOf<FileLineColLoc>();
       file && file.getLine() > 0)

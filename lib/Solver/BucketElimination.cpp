@@ -15,7 +15,7 @@ using namespace tp::solver;
 
 std::optional<std::vector<unsigned>>
 Problem::BucketElimination::solve(const Problem &problem, double work) {
-  // Each entry of a matrix is added at least once, so that is the least work.
+  // Every entry of a matrix is added at least once.
   if (problem.getNumEntries() > work)
     return std::nullopt;
   std::vector<unsigned> numOptions;

@@ -26,7 +26,7 @@ BucketMinimizer::BucketMinimizer(unsigned node,
     sums[0].insert(sums[0].end(), blockSize, cost);
   for (const CostTable *table : bucket)
     addSummand(*table);
-  // A loop that adds nothing uses the sum of its enclosing loop.
+  // A loop that adds no table uses the sum of the loop around it.
   for (unsigned depth = 1; depth <= numLoops; ++depth)
     if (!summands[depth].empty())
       sums[depth].resize(sums[0].size());
@@ -82,8 +82,8 @@ std::vector<uint32_t> BucketMinimizer::computeBlockOffsets(
   return offsets;
 }
 
-/// Runs the loop that is nested in `depth` others. `before` is the sum of the
-/// tables that are added there.
+/// Runs the loop that has `depth` loops around it. `before` is the sum of the
+/// tables that these loops have added.
 void BucketMinimizer::runLoop(unsigned depth, llvm::ArrayRef<double> before) {
   if (depth == numLoops) {
     const double *sum = before.data();

@@ -52,12 +52,13 @@ private:
   struct Summand {
     const double *values;
     CostTable::Axis nodeAxis;
-    /// The offset in the table for each position in the block. Empty if the
-    /// table has none of the nodes of the block.
+    /// For each combination of options in the block, the offset of its entry in
+    /// the table. Empty if the table depends on no node of the block.
     std::vector<uint32_t> blockOffsets;
     /// Whether the offsets are 0, 1, 2 and so on.
     bool isContiguous = false;
-    /// The axes of neighbours outside the block, with their loops.
+    /// The axes of the table that belong to neighbours outside the block, each
+    /// with the number of the loop over this neighbour.
     llvm::SmallVector<std::pair<CostTable::Axis, unsigned>, 4> outerAxes;
   };
 
@@ -74,9 +75,9 @@ private:
   unsigned blockSize = 1;
   /// The current option of each loop.
   llvm::SmallVector<unsigned> loopOptions;
-  // Indexed by depth, that is, the number of enclosing loops: the tables to add
-  // there, and the sum of all tables so far, by option of the node and position
-  // in the block.
+  // Indexed by depth, the number of enclosing loops. `summands` holds the
+  // tables that are added at this depth. `sums` holds the sum of all tables
+  // down to this depth, by option of the node and position in the block.
   std::vector<std::vector<Summand>> summands;
   std::vector<std::vector<double>> sums;
   double *out = nullptr; ///< Where the next block of the result goes.

@@ -87,7 +87,8 @@ public:
     const CostMatrix *matrix;
   };
   /// Adds to `problem` a copy of `edge`, from node `from` to node `to`. The
-  /// lists of remaining options at its ends must come from `share`.
+  /// lists of remaining options, `fromOptions` and `toOptions`, must come from
+  /// share().
   const CompactEdge &addEdge(Problem &problem, const Edge &edge, unsigned from,
                              const Options &fromOptions, unsigned to,
                              const Options &toOptions);
@@ -101,7 +102,7 @@ private:
   SharedLists<unsigned> optionLists;
   SharedLists<uint16_t> indexLists;
   std::map<std::tuple<const CostMatrix *, Lines, Lines>, CostMatrix> matrices;
-  /// The key is everything that determines a copy, by address.
+  /// Keyed by the addresses of everything that determines a copy.
   std::map<std::tuple<const CostMatrix *, const uint16_t *, const uint16_t *,
                       const Options *, const Options *>,
            CompactEdge>

@@ -20,7 +20,7 @@ public:
   EliminationOrder build();
 
 private:
-  /// The number that the rule compares, and the work of the node's table.
+  /// The number that the rule minimizes, and the work of the node's table.
   using Score = std::pair<double, double>;
   using Entry = std::pair<Score, unsigned>;
   static constexpr Score kRemoved = {-1, -1};
@@ -38,8 +38,8 @@ private:
   EliminationOrder order;
   std::vector<llvm::SmallVector<unsigned, 8>> neighbours; ///< Indexed by node.
   std::vector<Score> scores;                              ///< Indexed by node.
-  /// Has an entry for each score that a node has had. Entries are valid only if
-  /// they equal the current score in `scores`.
+  /// Has an entry for each score that a node has had. An entry is valid only if
+  /// it has the node's current score (see `scores`).
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
 };
 
@@ -51,7 +51,7 @@ Problem::EliminationOrder::Builder::Builder(const Problem &problem,
     : numOptions(numOptions), timesFixed(timesFixed), limits(limits),
       rule(rule), neighbours(numOptions.size()),
       scores(numOptions.size(), kRemoved) {
-  // A node with one option adds nothing to a table.
+  // Nodes with one option do not enlarge a table, so the graph omits them.
   for (const Edge &edge : problem.edges)
     if (numOptions[edge.nodes[0]] > 1 && numOptions[edge.nodes[1]] > 1)
       connect(edge.nodes[0], edge.nodes[1]);
@@ -126,7 +126,7 @@ void Problem::EliminationOrder::Builder::addStep(unsigned node, bool isFixed) {
       for (unsigned b : around.drop_front(i + 1)) {
         if (!connect(a, b) || rule != Rule::FewestNewPairs)
           continue;
-        // For a node adjacent to both, this pair is no longer a new one.
+        // Nodes adjacent to both `a` and `b` now join one new pair fewer.
         for (unsigned other : neighbours[a])
           if (llvm::is_contained(neighbours[b], other))
             changed.insert(other);
@@ -165,8 +165,8 @@ Problem::EliminationOrder Problem::EliminationOrder::find(
   auto build = [&](Rule rule) {
     return Builder(problem, numOptions, limits, timesFixed, rule).build();
   };
-  // If no table is too large, the fewest new pairs usually give the better
-  // order. If nodes must be fixed, table sizes decide which.
+  // If no table is too large, the rule of fewest new pairs usually gives the
+  // better order. If nodes must be fixed, the rule of smallest tables is used.
   EliminationOrder order = build(Rule::FewestNewPairs);
   if (!order.isExact)
     order = build(Rule::SmallestTable);

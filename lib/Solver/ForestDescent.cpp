@@ -159,8 +159,9 @@ void Problem::ForestDescent::addSubtree(unsigned child, unsigned parent,
   }
 }
 
-/// The same for a child with one edge to its parent. Options that share a row
-/// or a column are compared only once.
+/// Adds to each option of the parent the least cost of the subtree of `child`,
+/// which has only one edge to its parent. Options that share a row or a column
+/// are compared only once.
 void Problem::ForestDescent::addSubtree(unsigned child, const Edge &edge,
                                         std::vector<double> &sums) const {
   unsigned end = edge.getEnd(child);

@@ -51,8 +51,8 @@ std::vector<uint64_t> Problem::Lifting::refineColours() const {
     for (auto [to, from] : llvm::zip_equal(next, colours))
       to = mix(from, round);
     for (auto [edge, colour] : llvm::zip_equal(problem.edges, edgeColours)) {
-      // Colours are added up because the edges of a node have no order. The
-      // complement distinguishes the two ends of an edge.
+      // Colours of neighbours are added up, because edges of a node have no
+      // order. `~colour` tells the second end of an edge from the first.
       next[edge.nodes[0]] += mix(colour, colours[edge.nodes[1]]);
       next[edge.nodes[1]] += mix(~colour, colours[edge.nodes[0]]);
     }
@@ -115,11 +115,11 @@ Problem::Lifting::addClassEdge(llvm::ArrayRef<unsigned> edges) {
   const CostMatrix &matrix = *edge.matrix;
   unsigned from = classOf[edge.nodes[0]], to = classOf[edge.nodes[1]];
   unsigned count = edges.size();
-  // An edge leads to a node with a higher number, but the class of that node
-  // may have a lower number.
+  // Every edge leads to a node of higher number, but the numbers of the classes
+  // of its two nodes may be in the opposite order.
   bool transpose = from > to;
   if (from == to) {
-    // Both ends have the same option, so the edges are costs of that option.
+    // Edges inside a class add to the cost of the option at both their ends.
     double *sum = &classes.costs[classes.nodes[from].firstCost];
     for (auto [row, column] : llvm::zip_equal(edge.indices[0], edge.indices[1]))
       *sum++ += count * matrix.at(row, column);

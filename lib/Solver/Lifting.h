@@ -70,8 +70,8 @@ private:
   std::vector<unsigned> classOf;
   std::vector<unsigned> numMembers, firstMembers; ///< Indexed by class.
   std::vector<ClassEdge> classEdges;
-  /// Keyed by the matrix of one edge, the number of edges, and whether it is
-  /// transposed.
+  /// Keyed by the matrix of one edge, the number of equal edges that the new
+  /// matrix represents, and whether the new matrix is transposed.
   std::map<std::tuple<const CostMatrix *, unsigned, bool>, CostMatrix> matrices;
 };
 

@@ -66,8 +66,8 @@ Problem::MessagePassing::MessagePassing(const Problem &problem,
       unsigned classEnd = classEdge.isTransposed ? 1 - end : end;
       const double *from =
           &classes.messages[classes.offsets[classEdge.number][classEnd]];
-      // An option that is impossible for a class may be possible for one of its
-      // nodes, so its message starts with zero.
+      // An infinite entry forbids an option for the class, but perhaps not for
+      // each node of the class: in a node's message, this entry stays zero.
       for (unsigned i = 0; i < edge.getNumIndices(end); ++i)
         if (from[i] != kInfinity)
           messages[to[end] + i] = from[i] / classEdge.numEdges;
@@ -132,7 +132,7 @@ double Problem::MessagePassing::sweep(bool forward) {
     computeBeliefs(number);
     // Each chain through the node gets an equal share of its beliefs.
     double share = 1.0 / std::max({node.numForward, node.numBackward, 1u});
-    // The shares of chains that end here go into the bound.
+    // Chains that end at this node add their share of its least belief.
     double ending =
         1.0 - share * (forward ? node.numForward : node.numBackward);
     if (ending > 0)
@@ -153,7 +153,7 @@ double Problem::MessagePassing::sweep(bool forward) {
 
 /// Moves the messages further in the direction of their last change.
 void Problem::MessagePassing::extrapolate() {
-  // The weight of the change grows from 0 towards 1.
+  // The factor for the last change of a message grows from 0 towards 1.
   constexpr double kInertia = 2;
   double weight = numRising / (numRising + kInertia);
   if (weight == 0) {
@@ -191,7 +191,7 @@ double Problem::MessagePassing::getBound() {
 
 double Problem::MessagePassing::iterate(unsigned count, double acceptableGap,
                                         Solution &solution) {
-  // Decoding takes as long as a sweep, and selections change less often.
+  // Decoding is as slow as a sweep, and the decoded selection changes slowly.
   constexpr unsigned kDecodeInterval = 8;
   double forwardBound = -kInfinity;
   for (unsigned i = 0; i < count && !(solution.getGap() <= acceptableGap);
@@ -223,7 +223,7 @@ std::vector<unsigned> Problem::MessagePassing::decode() {
       unsigned end = edge.getEnd(node);
       const double *added = &messages[offsets[e][0]];
       if (end == 1) {
-        // The other node comes earlier in the order, and has its option.
+        // The node at end 0 comes earlier in the order: its option is known.
         const CostMatrix &matrix = *edge.matrix;
         unsigned row = edge.indices[0][selection[edge.nodes[0]]];
         added = &matrix.values[size_t(row) * matrix.columns];

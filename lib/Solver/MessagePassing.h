@@ -51,9 +51,11 @@ class Problem::MessagePassing {
 public:
   /// Begins with all messages zero.
   explicit MessagePassing(const Problem &problem);
-  /// For a restriction of a problem: begins with the messages of that problem.
+  /// Begins with the messages of `whole`, which solves the problem without the
+  /// restriction.
   MessagePassing(const MessagePassing &whole, const Restriction &restriction);
-  /// Begins with the messages between the classes of nodes.
+  /// Begins with the messages of `classes`, which solves the problem whose
+  /// nodes are the classes.
   MessagePassing(const Problem &problem, const Lifting &lifting,
                  const MessagePassing &classes);
 
@@ -84,7 +86,7 @@ private:
 
   const Problem &problem;
   std::vector<double> messages;
-  /// The messages before the last iteration, if there was one.
+  /// The messages before the last iteration; empty before the first iteration.
   std::vector<double> previousMessages;
   unsigned numRising = 0; ///< Iterations since the bound last fell.
   double lastBound;       ///< The bound of the last iteration.

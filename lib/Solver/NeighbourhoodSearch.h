@@ -33,7 +33,7 @@ public:
   NeighbourhoodSearch(const Problem &problem, double work);
 
   /// Improves a selection until a step gives no improvement, but makes at least
-  /// two steps. Returns whether it is an optimum.
+  /// two steps. Returns whether the new selection is proved optimal.
   bool improve(std::vector<unsigned> &selection);
 
 private:

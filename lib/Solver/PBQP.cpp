@@ -116,7 +116,7 @@ Problem::getRegrets(llvm::ArrayRef<unsigned> selection, unsigned node,
   for (unsigned e : nodes[node].edges)
     edgesTo[edges[e].getOther(node)].push_back(&edges[e]);
 
-  // The cost of each option of a neighbour without its edges to `node`.
+  // The cost of each option of a neighbour, not counting its edges to `node`.
   auto getCostsApart = [&](unsigned neighbour) {
     std::vector<double> sums = getCosts(neighbour).vec();
     for (unsigned e : nodes[neighbour].edges) {
@@ -130,7 +130,7 @@ Problem::getRegrets(llvm::ArrayRef<unsigned> selection, unsigned node,
 
   std::vector<double> regrets = getCosts(node).vec();
   for (auto &[neighbour, parallel] : edgesTo) {
-    // The options that the neighbour may take, with their other costs.
+    // The options that the neighbour may take, with costs from getCostsApart().
     llvm::SmallVector<std::pair<unsigned, double>> allowed;
     if (adapts(neighbour))
       for (auto [option, cost] : llvm::enumerate(getCostsApart(neighbour)))

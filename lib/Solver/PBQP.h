@@ -204,7 +204,7 @@ private:
   double getNumEntries() const;
   Solution solveCore(Effort effort) const;
 
-  // The steps of the method. Each is described in a header in lib/Solver.
+  // The parts of the solver. Each is described in its header in lib/Solver.
   class BucketElimination;
   class Compaction;
   class EliminationOrder;

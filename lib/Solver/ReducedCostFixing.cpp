@@ -74,7 +74,8 @@ Problem::ReducedCostFixing::countOptions(double limit) const {
   return counts;
 }
 
-/// Estimates the relative time of an iteration over the options within `limit`.
+/// Estimates the time of an iteration over the options whose reduced cost is at
+/// most `limit`. Only the ratio of two results is meaningful.
 double Problem::ReducedCostFixing::countPairs(double limit) const {
   double pairs = 0;
   for (double count : countOptions(limit))
@@ -102,7 +103,7 @@ bool Problem::ReducedCostFixing::solveExactly(double limit, double work) {
   std::vector<unsigned> best =
       BucketElimination::run(restriction.rest, *order, first);
   solution.improve(problem, restriction.expand(best));
-  // Every other selection contains an option above the limit.
+  // A selection that was not searched contains an option above the limit.
   if (solution.cost <= bound + limit)
     solution.lowerBound = solution.cost;
   return true;
@@ -130,16 +131,16 @@ void Problem::ReducedCostFixing::guess(Schedule &schedule) {
   schedule.spareOptions *= 2;
 }
 
-/// Guesses, and schedules the next guess: after each failure the interval
-/// doubles.
+/// Calls guess(), and schedules the next guess. If this guess has found no
+/// better selection, the interval between guesses doubles.
 void Problem::ReducedCostFixing::guessAndReschedule(Schedule &schedule) {
   double cost = solution.cost;
   guess(schedule);
   bool hasHelped = solution.cost < cost;
   schedule.guessInterval = hasHelped ? kBatchSize : 2 * schedule.guessInterval;
   schedule.nextGuess = schedule.iterations + schedule.guessInterval;
-  // The longer the bound stays insufficient, the more an exact attempt may
-  // cost.
+  // The longer the bound has failed to prove an optimum, the more work an exact
+  // attempt may take.
   schedule.exactWork = std::min(2 * schedule.exactWork, schedule.searchWork);
 }
 
@@ -183,8 +184,8 @@ Problem::Solution Problem::ReducedCostFixing::confirm(Effort effort) {
 }
 
 Problem::Solution Problem::ReducedCostFixing::solve(Schedule schedule) {
-  // While a batch raises the bound by more than this share of the cost, guesses
-  // are too early.
+  // No guess is made while a batch of iterations raises the bound by more than
+  // this share of the cost.
   constexpr double kFastRise = 0.004;
   // No input is known precisely enough for a smaller gap to be worth a search.
   constexpr double kNegligibleGap = 1e-4;
@@ -251,7 +252,7 @@ Problem::Solution Problem::ReducedCostFixing::search(double work) {
       solution.lowerBound = solution.cost;
   };
   improveFrom(solution.selection);
-  // The selection that the messages suggest may lead to another optimum.
+  // A search from the selection that the messages suggest may be better.
   constexpr double kLargeGap = 0.01;
   if (solution.getGap() > kLargeGap)
     improveFrom(messages.decode());

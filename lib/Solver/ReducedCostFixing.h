@@ -39,9 +39,11 @@ namespace tp::solver {
 
 class Problem::ReducedCostFixing {
 public:
-  /// Begins with the first option of each node, and all messages zero.
+  /// Begins with the selection of the first option of each node, and with all
+  /// messages zero.
   explicit ReducedCostFixing(const Problem &problem);
-  /// Begins with a selection for the classes of nodes, and their messages.
+  /// Begins with `classSelection`, expanded to the nodes of the classes, and
+  /// with the messages of `classes`.
   ReducedCostFixing(const Problem &problem, const Lifting &lifting,
                     const ReducedCostFixing &classes,
                     llvm::ArrayRef<unsigned> classSelection);
@@ -68,7 +70,7 @@ private:
   };
   static Schedule makeSchedule(Effort effort, double acceptableGap);
 
-  /// Continues with a restriction of a problem.
+  /// Continues the work of `whole` on a restriction of its problem.
   ReducedCostFixing(const ReducedCostFixing &whole,
                     const Restriction &restriction);
   Solution solve(Schedule schedule);

@@ -167,7 +167,8 @@ void Problem::Reduction::removeTrivial(unsigned number) {
 void Problem::Reduction::applyRI(unsigned number) {
   const ReducedNode &node = nodes[number];
   EdgeView view = getView(number, node.edges.front());
-  // The least costs, by index at this end and by index at the other end.
+  // The least cost for each index at the node's end of the edge, and for each
+  // index at the neighbour's end.
   std::vector<double> best(view.numIndices, kInfinity);
   std::vector<double> answers(view.numOtherIndices, kInfinity);
   for (unsigned option : node.options) {
@@ -220,7 +221,7 @@ const CostMatrix &Problem::Reduction::computeRII(const ReducedNode &node,
         transposed.push_back(to.at(row, column));
     rows = transposed.data();
   }
-  // For each index at the second edge, the cost of the best option of the node.
+  // For one `row`: the node's least cost for each of its indices at `to`.
   std::vector<double> best(to.numIndices);
   for (unsigned row = 0; row < result.rows; ++row) {
     std::fill(best.begin(), best.end(), kInfinity);
@@ -234,8 +235,8 @@ const CostMatrix &Problem::Reduction::computeRII(const ReducedNode &node,
   return result;
 }
 
-/// Removes a node from the lists of its neighbours. It keeps its own list of
-/// edges, from which back-propagation finds its option.
+/// Removes a node from its neighbours' lists of edges. The removed node keeps
+/// its own list of edges, so that its option can be chosen later.
 void Problem::Reduction::remove(unsigned node) {
   nodes[node].isRemoved = true;
   removed.push_back(node);
@@ -264,7 +265,7 @@ bool Problem::Reduction::areDistinct(const ReducedNode &node,
 bool Problem::Reduction::removeDominated(unsigned number) {
   ReducedNode &node = nodes[number];
   node.mayHaveDominated = false;
-  // Most nodes have an edge that tells all options apart.
+  // Usually, all options of a node differ at some edge. Then none is removed.
   for (unsigned e : node.edges)
     if (areDistinct(node, getView(number, e)))
       return false;

@@ -63,15 +63,15 @@ public:
   propagateBack(llvm::ArrayRef<unsigned> coreSelection) const;
 
 private:
-  /// A node with its remaining options and edges, which keep their numbers.
+  /// A node, with the numbers of its remaining options and of its edges.
   struct ReducedNode {
     /// Indexed by option, including removed ones.
     llvm::MutableArrayRef<double> costs;
     llvm::MutableArrayRef<unsigned> options; ///< The remaining options.
     llvm::SmallVector<unsigned, 4> edges;
     bool isRemoved = false;
-    /// Whether dominance may apply, because a neighbour was removed since it
-    /// was last tried.
+    /// Whether the dominance rule may apply: some neighbour has been removed
+    /// since the rule was last tried.
     bool mayHaveDominated = true;
   };
   /// An edge as seen from one of its ends: the indices of that end are the

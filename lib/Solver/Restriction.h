@@ -26,10 +26,10 @@ public:
   /// The remaining problem. It refers to indices and matrices of this object.
   Problem rest;
 
-  /// Converts a selection of the rest to one of the problem.
+  /// Converts a selection of `rest` to one of the original problem.
   std::vector<unsigned> expand(llvm::ArrayRef<unsigned> selection) const;
-  /// Converts a selection of the problem to one of the rest, which must have
-  /// kept its options.
+  /// Converts a selection of the original problem to one of `rest`. All options
+  /// of the selection must have been kept.
   std::vector<unsigned> narrow(llvm::ArrayRef<unsigned> selection) const;
   /// The remaining rows or columns of an edge's matrix.
   const Compaction::Lines &getLines(unsigned edge, unsigned end) const {

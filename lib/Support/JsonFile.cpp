@@ -126,8 +126,8 @@ static JsonFile::Error toError(llvm::Error error) {
 }
 
 std::variant<JsonFile, JsonFile::Error> JsonFile::parse(StringRef text) {
-  // JSON contains no control characters, so this is a different kind of file,
-  // and its lines should not be printed to a terminal.
+  // JSON has no control characters. A text that has some is another kind of
+  // file, and its lines should not be printed to a terminal.
   if (llvm::any_of(text, [](char c) {
         return (uint8_t(c) < ' ' && !isSpace(c)) || c == '\x7f';
       }))
@@ -155,8 +155,8 @@ std::variant<JsonFile, JsonFile::Error> JsonFile::read(StringRef path,
   sys::fs::file_status status;
   if (std::error_code error = sys::fs::status(path, status))
     return Error{{}, "cannot be read: " + error.message(), error};
-  // The error has no line: printing it would open the file, and hang if the
-  // file is a pipe.
+  // Give no line number: to print the line, the caller would open the file, and
+  // would hang if the file is a pipe.
   if (!sys::fs::is_regular_file(status))
     return Error{{0, 0}, "is not a file"};
   if (status.getSize() > maxBytes)

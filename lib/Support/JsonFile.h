@@ -68,17 +68,17 @@ private:
 
   llvm::json::Value root;
   std::vector<std::string> keys;
-  /// The position of a key, or of a container in an array, and its number as a
-  /// parent.
+  /// The position of a key, or of an array element that is an object or an
+  /// array. `number` identifies it as the parent of other keys and elements.
   struct Place {
     Position position;
     unsigned number;
   };
   static std::string getPlaceKey(unsigned parent, llvm::StringRef part);
 
-  /// Places, keyed by the parent's number and the key's name; the root has
-  /// number 0. If whole paths were used instead, a malicious text could take
-  /// memory quadratic in its size.
+  /// Keyed by the number of the parent and the name of the key; the outermost
+  /// object has number 0. If whole paths were used as keys, a malicious text
+  /// could take memory quadratic in its size.
   llvm::StringMap<Place> places;
 };
 

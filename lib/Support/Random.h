@@ -22,7 +22,7 @@
 
 namespace tp {
 
-/// Scrambles 64 bits one to one: a step of the generator.
+/// Maps 64 bits to 64 scrambled bits, one to one: a step of the generator.
 constexpr uint64_t scramble(uint64_t z) {
   z += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;

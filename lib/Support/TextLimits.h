@@ -31,7 +31,7 @@
 
 namespace tp {
 
-/// The limit for nested brackets, and for consecutive signs.
+/// The limit for nested brackets, and for consecutive signs such as `- - -`.
 inline constexpr unsigned kMaxNesting = 400;
 
 /// Where a text exceeds a limit: DeepNesting, ResultNumber or ArrayElement.
@@ -41,7 +41,7 @@ struct TextExcess {
   unsigned line, column;
 };
 
-/// The first excess in the text, if there is any.
+/// The first place in the text that exceeds a limit, if there is any.
 std::optional<TextExcess> findExcess(llvm::StringRef text);
 
 } // namespace tp

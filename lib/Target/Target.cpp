@@ -126,8 +126,9 @@ const Target *Target::find(StringRef name, bool fp8) {
 // cuBLASLt
 //===----------------------------------------------------------------------===//
 
-/// With 8-bit floats, every address, row and summed dimension must be a
-/// multiple of this many bytes.
+/// For products of 8-bit floats, matrices and their rows must begin at
+/// multiples of this many bytes, and the summed dimension must be a multiple of
+/// it.
 static constexpr int64_t kPieceBytes = 16;
 
 static bool isFloat8(Type element) {

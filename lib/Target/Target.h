@@ -20,12 +20,12 @@
 /// | after a product  | activations, rows and  | a residual of C's type, a   |
 /// |                  | matrices laid out like | row (bias) of it, then relu |
 /// |                  | C, in any order        | or gelu_tanh; one of each   |
-/// | their matrices   | stride 1 along one     | and rows, or columns, that  |
-/// |                  | dimension              | do not overlap              |
+/// | factors' layout  | stride 1 along rows or | the same                    |
+/// |                  | columns; no overlap    |                             |
 /// | copies           | of any strides         | contiguous                  |
 /// | fills            | of any strides         | contiguous, of repeated     |
 /// |                  |                        | words of 1, 2 or 4 bytes    |
-/// | sums of ranks    | integers, floats of 16 | the same without integers   |
+/// | sums over ranks  | integers, floats of 16 | the same without integers   |
 /// |                  | bits and more          | of 16 bits                  |
 /// | attention        | decomposed, causal in  | one kernel, or one and a    |
 /// |                  | blocks of queries      | row program                 |
@@ -37,8 +37,8 @@
 /// | products          | f32, bf16, f16                                       |
 /// | after a product   | a residual; or a bias, if C is bf16 or f16, and relu |
 /// | sizes             | n and k multiples of 16                              |
-/// | factors' matrices | contiguous along k                                   |
-/// | all matrices      | begin, and have their rows, at multiples of 16 bytes |
+/// | factors' layout   | contiguous along k                                   |
+/// | all matrices      | begin at multiples of 16 bytes, as do their rows     |
 ///
 /// The CUDA runtime contains no device code. It executes these steps by calling
 /// the CUDA driver and NVIDIA's libraries.
@@ -84,7 +84,8 @@ struct Matrix {
   mlir::Type element;
   int64_t rows, columns;
   int64_t rowStride, columnStride;
-  /// Divides the number of elements that precede each matrix in its allocation.
+  /// The number of elements before each matrix in its allocation is a multiple
+  /// of this number.
   int64_t begin;
 };
 
@@ -113,8 +114,8 @@ public:
   /// Returns true if the library can write products of factors of type `factor`
   /// as type `result`.
   virtual bool writes(mlir::Type factor, mlir::Type result) const = 0;
-  /// Returns true if the library can read this factor: A, or B transposed, so
-  /// that the columns are the dimension that is summed over.
+  /// Returns true if the library can read this factor of a product. The columns
+  /// of the matrix must be the summed dimension: pass A, or B transposed.
   virtual bool readsMatrix(const Matrix &factor) const = 0;
   /// Returns true if the library, when it multiplies factors of this type, can
   /// write this matrix as C, or read it as the operand of a post-op.
@@ -149,11 +150,12 @@ public:
   /// (`Sort.h`). On other targets the runtime sorts any row in one step.
   virtual bool sortsByKernels() const = 0;
 
-  /// Returns true if the runtime needs kernels for work that is not a step:
-  /// collectives among ranks that share a memory, and random inputs.
+  /// Returns true if the runtime needs kernels for work that is not part of a
+  /// program's steps: collectives among ranks that share a memory, and random
+  /// inputs.
   virtual bool servesByKernels() const = 0;
-  /// Returns true if the runtime can time steps that compute the same result
-  /// and choose one of them (`step.choose`).
+  /// Returns true if the runtime can measure the times of alternative steps
+  /// with equal results, and use one of the steps (`step.choose`).
   virtual bool choosesSteps() const = 0;
   /// Returns true if the target was requested with `fp8`, so that f8E4M3FN is
   /// multiplied without widening it.

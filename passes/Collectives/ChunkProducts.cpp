@@ -267,8 +267,7 @@ void BlockChunker::report(Operation *op, StringRef what,
 //===----------------------------------------------------------------------===//
 
 /// Finds the products that can be computed block by block, and the dimension
-/// that is gathered. Returns the reason if there are none, else an empty
-/// string.
+/// that is gathered. If there are none, returns why, else an empty string.
 std::string BlockChunker::findProducts(AllGatherOp gather, int64_t &dim,
                                        SmallVectorImpl<RowProduct> &products) {
   const ReshardStep &step = getStep(gather);
@@ -428,8 +427,8 @@ void BlockChunker::replaceGather(AllGatherOp gather,
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Finds the dimension of a sum to scatter, and the step that scatters it.
-/// Returns the reason if there is none, else an empty string.
+/// Finds the dimension along which a sum can be scattered, and the step that
+/// scatters it. If there is none, returns why, else an empty string.
 std::string BlockChunker::findScatter(CollectiveOpInterface sum,
                                       const RowProduct &product, int64_t &dim,
                                       std::optional<ReshardStep> &scatter) {
@@ -440,8 +439,8 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     return "its reduction is not a sum";
   if (getMerged(in.unreduced) != getMerged(step.axes))
     return "its operand is also unreduced along other axes";
-  // The sum may only have the products of the devices' blocks as addends; an
-  // unreduced operand would add others.
+  // The addends of the sum must be the products of the devices' blocks. If an
+  // operand were unreduced, there would be other addends.
   EinsumOp einsum = product.op;
   if (llvm::any_of(einsum->getOperands(), [&](Value operand) {
         return !getLayout(operand).unreduced.empty();

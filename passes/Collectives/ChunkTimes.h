@@ -4,8 +4,9 @@
 /// \file The time of products that send some blocks while they multiply others.
 ///
 /// A device computes one block after another; meanwhile its link transfers one
-/// block after another. Times are in seconds. With two devices, 2 us to
-/// multiply a block and 3 us to send it in one piece, both forms take 5 us:
+/// block after another. Times are in seconds. In this example with two devices,
+/// it takes 2 us to multiply a block and 3 us to send it. A gather before the
+/// products, and a scatter after them, take 5 us each. A dot is idle time:
 ///
 ///     gather    compute  [own 2] . [other 2]
 ///               link     [  3      ]

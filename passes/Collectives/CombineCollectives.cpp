@@ -79,14 +79,15 @@ struct Queue {
 struct Candidate {
   Operation *op = nullptr;
   int64_t bytes = 0;
-  /// Null if it is issued alone.
+  /// Null if the collective is issued alone.
   Queue *queue = nullptr;
-  /// Its result takes less memory than its operand, or no memory at all, and no
-  /// other op needs the operand.
+  /// No other op needs the operand of the collective, and the result takes less
+  /// memory than the operand, or no memory at all.
   bool frees = false;
   /// A sum whose operand no other op needs.
   bool isSum = false;
-  /// The collective that computes its operand, and those that use its result.
+  /// `source` is the candidate that computes the operand of this collective, or
+  /// null. The `dependents` use its result.
   Candidate *source = nullptr;
   SmallVector<Candidate *, 1> dependents;
   SmallVector<Waiter *, 1> waiters;
@@ -156,8 +157,9 @@ private:
   /// Marks a candidate as ready. Its operand must be available before op `at`.
   void setReady(Candidate &candidate, Operation *at);
 
-  /// `first` is issued before op `before`. Moves ops there that compute
-  /// operands of other collectives, which can then share its launch.
+  /// Prepares the launch of `first` before op `before`: moves ops to this point
+  /// that compute operands of other collectives, so that these can share the
+  /// launch.
   void makeOperands(Queue &queue, const Candidate &first, Operation *before);
   /// The ops, from the current one on, that compute the candidate's operand, in
   /// program order. None if one of them waits for a collective, if there are
@@ -171,7 +173,7 @@ private:
   bool defer(Operation *op);
   /// Makes the waiter's result available before an op.
   void demand(Waiter &waiter, Operation *before);
-  /// Notes that one more operand of each of these waiters is available.
+  /// Records that one more operand of each op in `waiting` is available.
   void release(ArrayRef<Waiter *> waiting, Operation *before);
 
   Block &block;
@@ -191,7 +193,8 @@ private:
   std::deque<Waiter> waiters; // a deque keeps their addresses
   llvm::DenseMap<Operation *, Waiter *> waiterOf;
   llvm::DenseSet<Operation *> deferred; ///< Waiters and their company.
-  /// The ops that need results of waiters.
+  /// Keyed by op: the waiters (ops that are put off) whose results the op
+  /// needs.
   llvm::DenseMap<Operation *, SmallVector<Waiter *, 1>> needsWaiter;
 };
 
@@ -293,8 +296,8 @@ void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
   bool isFull = queue && queue->bytes >= bucketBytes;
   if (candidate.frees ? queue && !isFull : !candidate.isSum || !isFull)
     return;
-  // Ops that are put off may move, so issue before the next op that is not put
-  // off.
+  // Ops that are put off may still move. Issue the collective before the next
+  // op that stays in place.
   while (numbers.count(at) || deferred.count(at))
     at = at->getNextNode();
   issue(candidate, at);
@@ -463,8 +466,8 @@ void BlockCombiner::issue(Candidate &candidate, Operation *before) {
     makeOperands(*candidate.queue, candidate, before);
   if (candidate.isIssued) // issued when it became ready, since it frees memory
     return;
-  // The ready queue may contain this candidate as well: mark it as issued
-  // first.
+  // The ready queue may contain this candidate, too. It must not be added to
+  // `members` twice.
   SmallVector<Candidate *> members{&candidate};
   candidate.isIssued = true;
   int64_t bytes = candidate.bytes;
@@ -563,10 +566,10 @@ struct CombineCollectives
     return isChanged ? std::optional<int64_t>(combined) : std::nullopt;
   }
 
-  /// Returns the largest bucket with which the program fits into a device's
-  /// memory. If none fits, returns the bucket with which the program needs the
-  /// least memory, or nullopt if it needs even less when no collective is
-  /// moved.
+  /// Returns the largest bucket size with which the program fits into a
+  /// device's memory. If there is none, returns the size with which the program
+  /// needs the least memory. Returns nullopt if the program needs even less
+  /// memory when no collective is moved.
   std::optional<int64_t> findBucket(FunctionOpInterface function,
                                     const Mesh &mesh, int64_t capacity) {
     ShardingTable table(&getContext(), mesh);

@@ -29,9 +29,10 @@ std::optional<llvm::SmallVector<mlir::Operation *, 2>>
 findCompany(mlir::Operation *op,
             llvm::function_ref<bool(mlir::Value)> isPending);
 
-/// Returns true if the value, or a result that ops of this kind compute from
-/// it, is only written into a tensor that stays in memory anyway. Waiting then
-/// costs memory, since the value would otherwise be freed early.
+/// Returns true if the value is only written into a tensor that stays in memory
+/// anyway, perhaps after ops that move elements, compute element by element, or
+/// reduce. Putting off a collective with such a result costs memory: the
+/// operand is held longer, while the result would soon be freed.
 bool isOnlyStored(mlir::Value value);
 
 } // namespace tp

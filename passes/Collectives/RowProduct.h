@@ -2,7 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file A product with one distinguished operand: its rows are gathered, or
-/// become the rows of the result, which are scattered:
+/// become the rows of the result, which are scattered. Here, operand 1 is the
+/// distinguished one:
 ///
 ///     RowProduct(tp.einsum "io,bi->bo" %w, %x, 1)
 ///       rows %x "bi", other %w "io"

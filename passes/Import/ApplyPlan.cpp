@@ -27,8 +27,8 @@ namespace {
 /// Applies one plan to the functions of a module.
 class PlanApplier {
 public:
-  /// `axis` is the axis that the plan's words shard along; it is required if
-  /// any word shards.
+  /// `axis` is the mesh axis along which words such as `colwise` shard. It is
+  /// required if the plan has such a word.
   PlanApplier(const Plan &plan, const Mesh &mesh, std::optional<unsigned> axis,
               bool isBuiltIn)
       : plan(plan), mesh(mesh),
@@ -57,18 +57,19 @@ private:
   /// sharding. `isState`: the argument is optimizer state.
   const PlanRule *find(ArrayRef<StringRef> names, bool isAnnotated,
                        bool isState);
-  /// Returns the dimensions of `argument` that the rule's word shards; none if
-  /// the word does not apply to the argument. `isOwnName`: the rule gives the
-  /// argument's full name, not only that of its module.
+  /// Returns the dimensions of `argument` that the rule's word, such as
+  /// `colwise`, shards; none if the word does not apply to the argument.
+  /// `isOwnName`: the rule gives the argument's full name, not only that of its
+  /// module.
   SmallVector<unsigned> getCutDims(const PlanRule &rule, Value argument,
                                    const Features *features,
                                    bool isOwnName) const;
   FailureOr<TensorSharding> getSharding(const PlanRule &rule, Value argument,
                                         StringRef name,
                                         const Features *features);
-  /// Returns the sharding that a rule gives to `what`, which has type `type`,
-  /// if the rule does not depend on features; otherwise reports that the rule
-  /// does not fit. Errors of a built-in plan are reported at `loc`, the
+  /// Returns the sharding that a rule gives to `what`, of type `type`, if the
+  /// rule lists axes or says `replicate`. If the rule shards features, reports
+  /// that it does not fit. Errors of a built-in plan are reported at `loc`, the
   /// location of `what`.
   FailureOr<TensorSharding> getExplicit(const PlanRule &rule,
                                         RankedTensorType type, Location loc,
@@ -110,8 +111,8 @@ const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
         (isFollower && !rule.pattern.getText().contains('/')))
       continue;
     use.matched = true;
-    // A word about a module's activations does not shard the module's weights,
-    // so other rules may match them.
+    // A rule for a module's activations does not shard the module's weights, so
+    // a later rule may match the weights.
     if (rule.word && rule.word->action == PlanWord::Action::Activations) {
       use.isFirst = use.applied = true;
       continue;
@@ -205,8 +206,8 @@ SmallVector<unsigned> PlanApplier::getCutDims(const PlanRule &rule,
   }
   if (!features)
     return {};
-  // In shipped and built-in plans, every word except those for embeddings
-  // treats a tied table as the output head.
+  // In shipped and built-in plans, a table that is both embedding and output
+  // head counts as the head, unless the rule's word is for embeddings.
   bool isHead = (rule.isShipped || isBuiltIn) && !rule.word->isEmbedding;
   if (isColwise && isHead && !features->headOut.empty())
     return features->headOut;
@@ -223,9 +224,9 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
   bool isOwnName = name.ends_with(
       rule.pattern.getText().substr(rule.pattern.getText().rfind('.') + 1));
   SmallVector<unsigned> dims = getCutDims(rule, argument, features, isOwnName);
-  // Two cases without dimensions to shard are not errors: rowwise leaves a bias
-  // whole, because a bias has no input features, and in PyTorch's exports, the
-  // second name of a tied table has no uses.
+  // It is no error if `rowwise` shards no dimension of a bias, which has no
+  // input features, or if a rule matches an unused argument: PyTorch exports a
+  // tied table under two names, and one of the two arguments is unused.
   if (dims.empty() && !features && !argument.use_empty())
     return getExplicit(rule, type, argument.getLoc(), "argument " + name);
   if (rule.word->isPacked && !dims.empty() && !name.contains('#'))
@@ -444,8 +445,8 @@ struct ApplyPlanPass : tp::impl::ApplyPlanPassBase<ApplyPlanPass> {
     return meshes[0];
   }
 
-  /// Returns the axis that words shard along. A plan that writes out all axes
-  /// does not need one.
+  /// Returns the mesh axis along which words such as `colwise` shard. A plan
+  /// that lists the axes of each dimension needs no such axis.
   FailureOr<std::optional<unsigned>> getAxis(MeshOp at, const Mesh &mesh,
                                              const Plan &read) {
     std::optional<unsigned> found = mesh.find(axis);

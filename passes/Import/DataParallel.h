@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Shards tensors along the data axis, as the words of a plan request.
+// Shards tensors along the data axis, as the options plan= (`ddp`, `fsdp`) and
+// zero= request.
 
 #ifndef TPOPT_PASSES_IMPORT_DATAPARALLEL_H
 #define TPOPT_PASSES_IMPORT_DATAPARALLEL_H
@@ -28,7 +29,7 @@ public:
   /// Annotates arguments that carry no sharding, and adds the axis to the
   /// shardings of all tensors that the ZeRO stage covers.
   void apply(mlir::func::FuncOp function);
-  /// Reports words that had no effect.
+  /// Emits an error if an option that shards along the data axis had no effect.
   mlir::LogicalResult checkUses(mlir::ModuleOp module) const;
 
 private:
@@ -45,8 +46,9 @@ private:
   /// Returns the sharding of an argument; an open sharding if it has none.
   TensorSharding getSharding(mlir::func::FuncOp function,
                              unsigned argument) const;
-  /// Returns the sharding that a gradient or a state of the parameter `name`
-  /// has before the axis is added.
+  /// Returns the sharding that a gradient or an optimizer state of the
+  /// parameter `name` has before the data axis is added: the parameter's
+  /// sharding.
   TensorSharding getSharding(mlir::func::FuncOp function, llvm::StringRef name,
                              llvm::ArrayRef<int64_t> shape) const;
   /// Adds the axis to the dimension of `shape` that the axis splits best.
@@ -57,7 +59,7 @@ private:
   const Mesh &mesh;
   AxisRef axis;
   const PlanWords &words;
-  /// The kinds of argument and result found so far.
+  /// Which kinds of arguments and results apply() has found so far.
   bool hasBatch = false, hasState = false, hasGradient = false,
        hasParameter = false;
 };

@@ -130,8 +130,8 @@ private:
   static std::optional<Features> translate(const Features &features,
                                            const Origins &origins);
 
-  /// For `table`, the first op that looks up rows. For `weight`, the first op
-  /// that uses the argument as any other kind of weight.
+  /// `table` is the first op that looks up rows of the argument. `weight` is
+  /// the first op that uses the argument as a weight in any other way.
   struct FirstUse {
     Operation *op = nullptr;
     std::optional<Features> features;
@@ -167,8 +167,9 @@ void ArgumentUses::look(OpOperand &use, const Origins &origins) {
   }
 }
 
-/// If a dimension of the result and one of the input share a factor, the result
-/// dimension has the input dimension's origins.
+/// Returns the origins of every result dimension of a reshape: the argument's
+/// dimensions that it comes from. A result dimension has the origins of each
+/// input dimension with which it shares a factor.
 ArgumentUses::Origins ArgumentUses::reshape(ReshapeOp op,
                                             const Origins &origins) {
   ShardingRule rule = makeReshapeRule(typeOf(op.getInput()).getShape(),
@@ -215,10 +216,10 @@ std::vector<WeightUse> tp::findWeightUses(BlockArgument argument) {
 }
 
 AttentionOp tp::findAttention(Value value) {
-  // Follows values that have the same heads: sums, rotated values, and caches
-  // that the value is written into. A contraction is followed only if it uses
-  // `value` directly, because a contraction with a weight produces heads, but a
-  // later contraction does not keep them.
+  // Follows `value` to values that have heads: sums, rotations, and caches into
+  // which heads are written. A contraction is followed only if it reads `value`
+  // itself, which it may project to heads. A contraction of values that already
+  // have heads does not keep the heads.
   llvm::SetVector<Value> seen;
   seen.insert(value);
   for (size_t i = 0; i < seen.size(); ++i)

@@ -17,8 +17,8 @@ namespace tp {
 /// only output features.
 struct Features {
   llvm::SmallVector<unsigned> in, out;
-  /// If the weight is an embedding table that is also the output head: the
-  /// output features that it has as the head.
+  /// For an embedding table that is also the weight of the output head: the
+  /// dimensions that are output features of the output head's product.
   llvm::SmallVector<unsigned> headOut;
 };
 
@@ -29,17 +29,19 @@ struct Features {
 llvm::DenseMap<mlir::Value, Features>
 getFeatures(mlir::FunctionOpInterface function);
 
-/// An operand that is used as a weight and is derived from an argument, and the
-/// features of that argument according to the operand's op.
+/// A use of an argument, or of a value derived from it, as a weight. `features`
+/// are the argument's features according to the op that owns `operand`.
 struct WeightUse {
   mlir::OpOperand *operand;
   Features features;
 };
-/// Returns every use of an argument as a weight that getFeatures() considers.
+/// Returns all uses of an argument as a weight. getFeatures() takes the
+/// features from the first of these uses.
 std::vector<WeightUse> findWeightUses(mlir::BlockArgument argument);
 
-/// Returns the attention op whose query, key, value or KV cache is `value`, or
-/// is computed with `value` as weight or bias; null if there is none.
+/// Returns the attention op that reads `value` as query, key, value or KV
+/// cache, or that reads a projection whose weight or bias is `value`; null if
+/// there is none.
 AttentionOp findAttention(mlir::Value value);
 
 /// The axes that the heads are sharded along.

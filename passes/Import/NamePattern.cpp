@@ -42,7 +42,8 @@ NamePattern::createList(MLIRContext *context, StringRef text) {
   return patterns;
 }
 
-/// Returns `name` without the parts that follow the name of its module.
+/// Returns the name of the module that the tensor `name` belongs to: removes
+/// `#number`, `.weight` and `.bias` from the end.
 static StringRef getModule(StringRef name) {
   StringRef tensor = name.split('#').first;
   if (!tensor.consume_back(".weight"))

@@ -25,8 +25,8 @@ public:
   llvm::StringRef getText() const { return text; }
   /// Returns true if the pattern matches `form` as a whole.
   bool matchesWhole(llvm::StringRef form) const { return glob.match(form); }
-  /// Returns true if the pattern matches one of the forms of `name`: the name
-  /// as written, without a leading `model.`, or only the name of its module,
+  /// Returns true if the pattern matches `name` or a shorter form of it:
+  /// without a leading `model.`, or only up to the name of the module, as in
   /// "layers.0.self_attn.q_proj".
   bool matches(llvm::StringRef name) const;
 
@@ -34,7 +34,8 @@ private:
   NamePattern(llvm::StringRef text, llvm::GlobPattern glob)
       : text(text), glob(std::move(glob)) {}
 
-  /// Owned by the context, because `glob` points into this text.
+  /// The pattern as text. MLIRContext owns the text, because `glob` refers to
+  /// it.
   llvm::StringRef text;
   llvm::GlobPattern glob;
 };

@@ -33,8 +33,9 @@ static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
 }
 
 /// Returns the dimension of the op's result that dimension `dim` of an operand
-/// becomes, and the factor by which its unit grows. Returns nullopt if the op
-/// does anything else along that dimension.
+/// becomes, and the number of elements of `dim` per element of the result's
+/// dimension. Returns nullopt if the op does anything else along that
+/// dimension.
 static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
   Operation *op = use.getOwner();
   if (op->hasTrait<Elementwise>())
@@ -43,8 +44,7 @@ static std::optional<Track> getInResult(OpOperand &use, unsigned dim) {
     auto found = llvm::find(transpose.getPermutation(), int64_t(dim));
     return Track{unsigned(found - transpose.getPermutation().begin()), 1};
   }
-  // A broadcast or slice may repeat or remove elements only along other
-  // dimensions.
+  // A broadcast or slice must keep every element of `dim`, each exactly once.
   if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
     auto there = unsigned(broadcast.getDims()[dim]);
     if (broadcast.getType().getDimSize(there) !=
@@ -96,7 +96,8 @@ SmallVector<Origin, 2> tp::getOrigins(Operation *op, unsigned dim) {
         origins.push_back({use.getOperandNumber(), own, there->unit, 1});
         break;
       }
-  // If a reshape merges several dimensions, the first represents them all.
+  // If a reshape merges dimensions into `dim`, records only the major
+  // dimension.
   auto reshape = dyn_cast<ReshapeOp>(op);
   if (reshape && origins.empty())
     if (std::optional<Track> major =
@@ -217,9 +218,10 @@ bool Tracker::visitSlice(SliceOp slice, Track track) {
   return slices.insert({slice, track.dim}).first->second == track.dim;
 }
 
-/// If the tracked value is an argument, accepts only results that have its
-/// shape and are tracked along the same dimension. An updated weight is such a
-/// result; other values, such as products with the weight, are not.
+/// Accepts a use by the function's return. If the tracked value is an argument,
+/// the result must be its updated value: it must have the argument's shape and
+/// be tracked along the same dimension. A product with the argument, for
+/// example, is not accepted.
 bool Tracker::visitReturn(OpOperand &use, Track track) {
   if (isa<BlockArgument>(root) &&
       (typeOf(use.get()).getShape() != typeOf(root).getShape() ||
@@ -271,7 +273,7 @@ bool Parting::find(Value value, unsigned dim) {
            ConcatOp>(op))
     return false;
   SmallVector<Origin, 2> origins = getOrigins(op, dim);
-  // A dimension without an origin is only supported if a broadcast creates it.
+  // Only a broadcast may create a dimension that comes from no operand.
   if (origins.empty() && !isa<BroadcastOp>(op))
     return false;
   if (!llvm::all_of(origins, [&](const Origin &origin) {

@@ -43,8 +43,8 @@ struct Split {
   bool operator==(const Split &o) const {
     return dim == o.dim && parts == o.parts;
   }
-  /// Returns the parts of a dimension that runs along `dim` but has `size`
-  /// elements; nullopt if a part would end inside one of these elements.
+  /// Returns the parts of a dimension that corresponds to `dim` but has only
+  /// `size` elements; nullopt if a part would begin or end inside an element.
   std::optional<llvm::SmallVector<Interval, 3>> getParts(int64_t size) const;
 };
 
@@ -87,15 +87,16 @@ public:
   /// Returns the split that the slices imply, if they cover every element.
   std::optional<Split> getSplit() const;
 
-  /// `slices` are the slices along the tracked dimension, each with the number
-  /// of this dimension in its operand; `between` are the ops between the value
-  /// and the slices.
+  /// `slices` maps every slice along the tracked dimension to the number that
+  /// this dimension has in the slice's operand. `between` holds the ops between
+  /// the tracked value and these slices.
   llvm::MapVector<mlir::Operation *, unsigned> slices;
   llvm::SetVector<mlir::Operation *> between;
   llvm::SmallVector<PackedSum> sums;
-  /// The results of the function that are made of the value, each with the
-  /// dimension that runs along the tracked dimension. For an argument, only
-  /// results that are its updated value.
+  /// The function's results that are computed from the tracked value, each with
+  /// its dimension that corresponds to the tracked dimension. If the tracked
+  /// value is an argument, holds only results that are the argument's updated
+  /// value.
   llvm::SmallVector<std::pair<unsigned, unsigned>> results;
 
 private:
@@ -123,8 +124,8 @@ public:
   /// Returns true if has() is true for all dimensions that the op sums over.
   bool has(const PackedSum &sum);
 
-  /// The ops between the parts and the values that has() accepted, each with
-  /// the dimension that is split.
+  /// The ops that compute the values for which has() returned true, each with
+  /// the dimension of its result that is split.
   llvm::SetVector<std::pair<mlir::Operation *, unsigned>> between;
 
 private:

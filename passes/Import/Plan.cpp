@@ -37,8 +37,8 @@ static std::optional<PlanWord> parseWord(StringRef word) {
             PlanWord{Action::Rowwise, /*isPacked=*/false, /*isEmbedding=*/true})
       .Case("packed_colwise", PlanWord{Action::Colwise, /*isPacked=*/true})
       .Case("packed_rowwise", PlanWord{Action::Rowwise, /*isPacked=*/true})
-      // In transformers, the last two of these words also sum gradients. In
-      // tp-opt, differentiation already does this.
+      // In transformers, `replicated_with_grad_allreduce` and `mla_kv_a_proj`
+      // also sum gradients. In tp-opt, differentiation already does this.
       .Cases({"replicate", "replicated_with_grad_allreduce", "mla_kv_a_proj"},
              PlanWord{Action::Replicate})
       .Case("grouped_gemm", PlanWord{Action::Experts})

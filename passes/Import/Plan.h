@@ -27,8 +27,8 @@ struct PlanWord {
   };
   Action action;
   bool isPacked = false; ///< Each part is sharded separately.
-  /// The word treats a table as an embedding, even if the table is also the
-  /// output head.
+  /// True for the words `embedding_*`: a table is sharded as an embedding, even
+  /// if it is also the weight of the output head.
   bool isEmbedding = false;
 };
 
@@ -36,9 +36,10 @@ struct PlanRule {
   NamePattern pattern;
   std::optional<PlanWord> word;     ///< None if `axes` is given.
   llvm::SmallVector<AxisList> axes; ///< Per dimension, if there is no word.
-  /// The rule comes from a plan that Hugging Face Transformers ships: `*`
-  /// matches only a number, words refer to tensors as they are stored, and the
-  /// plan covers many models, so some rules may match nothing.
+  /// True if the rule comes from a plan that Hugging Face Transformers ships.
+  /// In these plans, `*` matches only a number, and words apply to tensors as
+  /// they are stored. A plan covers many models, so that some rules may match
+  /// nothing.
   bool isShipped;
   mlir::Location loc;
 };
@@ -72,8 +73,8 @@ private:
   bool isShipped = false; ///< Part of the plan comes from transformers.
 };
 
-/// Returns true if a rule matches the argument `name`: as written, without a
-/// leading `model.`, or only the name of its module,
+/// Returns true if a rule matches the argument `name` or a shorter form of it:
+/// without a leading `model.`, or only up to the name of the module, as in
 /// "layers.0.self_attn.q_proj". A rule about activations matches everything in
 /// its module.
 bool matches(const PlanRule &rule, llvm::StringRef name);

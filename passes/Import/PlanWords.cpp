@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace tp;
 
-/// Adds the meaning of `word` to `words`. Returns false if `word` is not a
-/// known word.
+/// Sets the fields of `words` that `word` requests. Returns false if `word` is
+/// unknown.
 static bool add(PlanWords &words, StringRef word) {
   using Set = void (*)(PlanWords &);
   auto set = llvm::StringSwitch<Set>(word)

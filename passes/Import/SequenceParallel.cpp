@@ -44,9 +44,10 @@ static StringRef getLetters(EinsumOp op, OpOperand &use, bool isResult) {
                                        : terms.lhs;
 }
 
-/// Returns the last dimension of `value` that does not come from the weight
-/// `use`, if it has more than one element. With `isResult`, `value` is the
-/// product's result, otherwise its other operand.
+/// Returns the sequence dimension of `value`: its last dimension that the
+/// weight `use` does not have; nullopt if this dimension has size 1. If
+/// `isResult` is true, `value` is the result of the product with the weight,
+/// otherwise the product's other operand.
 static std::optional<unsigned> getSequence(Value value, OpOperand &use,
                                            bool isResult) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
@@ -72,9 +73,10 @@ static Value getWholeSum(Value value) {
   return value;
 }
 
-/// Collects the results of products with the weight `argument` that are summed
-/// over devices, and the operands that such products need whole, each with its
-/// sequence dimension. `dims` are the sharded dimensions of the weight.
+/// Collects values to shard along the sequence, each with its sequence
+/// dimension: the results of products that are summed over devices, and the
+/// operands that are gathered for products. `argument` is the weight of these
+/// products, and `dims` are its sharded dimensions.
 static void addProducts(BlockArgument argument, ArrayRef<unsigned> dims,
                         llvm::MapVector<Value, unsigned> &values) {
   for (const WeightUse &use : findWeightUses(argument)) {

@@ -12,13 +12,14 @@
 
 namespace tp {
 
-/// Shards activations along the sequence between those blocks of a transformer
-/// that are sharded along `axis` (arXiv:2205.05198). Constrains the results of
-/// products that are summed over devices because input features of the weight
-/// are sharded along `axis`, and the operands that products need whole because
-/// output features of the weight are. Products of the backward pass are
-/// included. The sequence is the last dimension of such a value that does not
-/// come from the weight. Returns the number of constrained values.
+/// Shards activations along the sequence, between those blocks of a transformer
+/// that are sharded along `axis` (arXiv:2205.05198). If input features of a
+/// weight are sharded along `axis`, the weight's product is summed over
+/// devices, and its result is constrained. If output features are sharded, the
+/// product needs its other operand in full, and this operand is constrained.
+/// Products of the backward pass are included. The sequence is the last
+/// dimension of the constrained value that the weight does not have. Returns
+/// the number of constrained values.
 unsigned cutSequences(mlir::func::FuncOp function, const Mesh &mesh,
                       AxisRef axis);
 

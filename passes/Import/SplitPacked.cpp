@@ -38,22 +38,23 @@ using namespace tp;
 
 namespace {
 
-/// Everything that is to be split in one function.
+/// The values of one function that are to be split, and the ops that are
+/// affected.
 struct Splits {
   llvm::MapVector<Value, Split> arguments;
   std::map<unsigned, Split> results;
   llvm::MapVector<Operation *, unsigned> slices;
   llvm::SetVector<Operation *> between;
-  /// Ops that sum over the parts, each with the split that defines the parts.
+  /// Ops that sum over a split dimension, each with the split.
   llvm::MapVector<Operation *, std::pair<PackedSum, Split>> sums;
 };
 
-/// Finds the splits of one function.
+/// Finds what can be split in one function.
 class Finder {
 public:
   explicit Finder(func::FuncOp function) : function(function) {}
 
-  /// Finds all splits, except that arguments named in `whole` stay whole.
+  /// Finds everything that can be split, except arguments named in `whole`.
   Splits find(const llvm::DenseSet<StringAttr> &whole);
 
 private:
@@ -94,8 +95,7 @@ private:
   void eraseWhole();
   /// Returns the elements `interval` of dimension `dim` of a value. If the
   /// value's op is between a weight and a slice, or only moves or converts
-  /// data, only these elements are computed; otherwise they are sliced from the
-  /// value.
+  /// data, computes only these elements; otherwise slices the value.
   Value cut(Value value, unsigned dim, Interval interval);
   Value cutOp(Operation *op, unsigned dim, Interval interval);
   Value cutConcat(ConcatOp concat, Interval interval);
@@ -116,9 +116,9 @@ static Operation *getReturn(func::FuncOp function) {
 // Finding
 //===----------------------------------------------------------------------===//
 
-/// Returns true if an argument is a complete, unchanged stored tensor, whose
-/// parts can be loaded separately, and if it has no sharding, which would have
-/// to be split, too.
+/// Returns true if an argument is a complete stored tensor in its stored
+/// layout, so that its parts can be loaded separately, and has no sharding. A
+/// sharding would have to be split, too.
 static bool isWholeWeight(func::FuncOp function, unsigned index) {
   auto source = function.getArgAttrOfType<SourceAttr>(index, kSourceAttr);
   auto name = function.getArgAttrOfType<StringAttr>(index, kNameAttr);
@@ -236,8 +236,10 @@ bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                       [&](const PackedSum &sum) { return parting.has(sum); });
 }
 
-/// Removes from the group the arguments that cannot be split. If `isForward`,
-/// removes the arguments that the backward pass or a result uses.
+/// Removes from `group` the arguments that cannot be split. If `isForward`,
+/// these are the arguments that the backward pass reads, from which a result is
+/// derived, or which are donated. Otherwise, these are the arguments for which
+/// isSplit() returns false.
 Parting Finder::shrink(Trackers &group, const Split &split,
                        const Splits &splits, bool isForward) {
   while (true) {
@@ -324,8 +326,8 @@ bool Finder::addGroup(Trackers group, const Split &split, Splits &splits,
 // Rewriting
 //===----------------------------------------------------------------------===//
 
-/// Gives names to arguments and results that have none. So far they were
-/// identified by their positions, which change.
+/// Gives names to arguments and results that have none. Without names, they are
+/// identified by their positions, which splitting changes.
 void Splitter::keepNames() {
   for (unsigned i = 0; i < function.getNumArguments(); ++i)
     function.setArgAttr(i, kNameAttr, getInputName(function, i));
@@ -335,7 +337,8 @@ void Splitter::keepNames() {
     function.setResultAttr(i, kNameAttr, getOutputName(function, i));
 }
 
-/// Sets the name and the source of a part.
+/// Sets the attributes of a part: its name, and which elements of the stored
+/// tensor `tensor` it consists of.
 static void setPart(NamedAttrList &attributes, StringAttr tensor,
                     ArrayRef<int64_t> stored, const Split &split,
                     unsigned number) {

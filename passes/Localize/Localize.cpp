@@ -171,8 +171,8 @@ private:
     return it->second->type;
   }
 
-  /// Values of the same type and sharding share a part. A null sharding means
-  /// replicated.
+  /// Returns the Part that values of this type and sharding share. A null
+  /// sharding means replicated.
   const Part *getPart(RankedTensorType type, const TensorSharding *sharding) {
     std::unique_ptr<Part> &part =
         (isInManual ? distinctInManual : distinct)[{type, sharding}];
@@ -224,8 +224,8 @@ private:
                                   builder.getDenseI64ArrayAttr(list));
   }
 
-  /// Records, on the collectives that a global op itself requires, that this op
-  /// is the reason for them.
+  /// If `global` itself exchanges data, records it as the reason for the
+  /// collectives that replace it. `first` is the first op that replaces it.
   void explainLaunches(Operation *global, Operation *first) {
     if (!isa<ExchangeOpInterface>(global))
       return;
@@ -272,7 +272,7 @@ private:
     if (auto manual = dyn_cast<ManualOp>(op))
       return localizeManual(manual, operands);
     if (auto own = dyn_cast<LocalizeOpInterface>(op)) {
-      // The op's localize method asks for the shardings, so they must be known.
+      // The op's localize method reads the shardings of the operands.
       for (Value value : op->getOperands())
         localize(value);
       Block *block = builder.getInsertionBlock();
@@ -310,8 +310,8 @@ private:
         op->getPropertiesStorage(), BlockRange(), op->getNumRegions()));
   }
 
-  /// Makes a manual region manual over all axes of the mesh. Its body is also
-  /// sharded along the free axes, although the types in it do not show that. A
+  /// Makes a manual region manual over all axes of the mesh. If the region is
+  /// manual over only some axes, localizes its body for the other axes. A
   /// region nested in another one is replaced by its body.
   LogicalResult localizeManual(ManualOp op, ArrayRef<Value> operands) {
     auto copy = cast<ManualOp>(copyOp(op, operands));
@@ -410,12 +410,13 @@ private:
   /// Keyed by type and by the table's sharding.
   llvm::DenseMap<std::pair<Type, const TensorSharding *>, std::unique_ptr<Part>>
       distinct, distinctInManual;
-  /// True while the current op is in a manual region with free axes.
+  /// True while the current op is in a manual region that is not manual over
+  /// all axes.
   bool isInManual = false;
   Value unknown;
 };
 
-/// Adds the cost of localization to the function's prices.
+/// Records on the function how much localization changes its estimated cost.
 LogicalResult recordPrice(func::FuncOp local, MeshOp mesh) {
   if (!local->hasAttr(kPricesAttr))
     return success();

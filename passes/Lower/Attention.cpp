@@ -136,10 +136,10 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
     create(partial, getBuffer(statistics));
     combineParts(partial, statistics, result);
   };
-  // If the log-sum-exp is needed, the op has all queries of a sequence, and
-  // these keep the GPU busy without splitting the keys into parts. With a
-  // window, there is no choice either, since the runtime would time calls in
-  // which no key is visible.
+  // With a log-sum-exp, the op has all queries of a sequence. These keep the
+  // GPU busy, so that the keys need not be split into parts. With a window,
+  // there is only one choice: to compare several, the runtime would time calls
+  // without visible keys.
   SmallVector<int64_t> choices{1};
   if (!logsumexp)
     choices = getAttentionPartChoices(sizeOf(op));
@@ -148,8 +148,8 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
   chooseBetween(choices.size(), [&](size_t i) { createParts(choices[i]); });
 }
 
-/// Each alternative gets a region; the later ones are nested in the second
-/// region of a choice.
+/// Nests `ways` alternatives: a choice has the first one in its first region,
+/// and a choice between the others in its second region.
 void ProgramLowering::chooseBetween(size_t ways,
                                     llvm::function_ref<void(size_t)> lower) {
   if (ways == 1)
@@ -204,8 +204,8 @@ void ProgramLowering::lowerAttention(AttentionKeyValueGradientOp op) {
   lowerAttentionGradient<step::AttentionKeyValueGradientOp>(op);
 }
 
-/// Combines the results of the parts. Each part scaled its sums by its own
-/// maximum, so they are rescaled to the common maximum.
+/// Combines the attention over several parts of the keys. Every part has scaled
+/// its sums by its own maximum. Rescales the sums to the common maximum.
 void ProgramLowering::combineParts(const View &partial, const View &statistics,
                                    const View &result) {
   int64_t parts = partial.shape.front(), columns = partial.shape.back();
@@ -240,7 +240,7 @@ void ProgramLowering::combineParts(const View &partial, const View &statistics,
   }
   Value zero = real(0), sum = zero, all = zero;
   for (int64_t part = 0; part < parts; ++part) {
-    // A part that sees no key has stored zeros, and no maximum.
+    // A part without visible keys has stored zeros, and -inf as the maximum.
     Value weights = load(1, part, number(1));
     Value isSeen = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNE,
                                          weights, zero);

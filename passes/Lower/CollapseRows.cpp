@@ -20,7 +20,7 @@ static bool canMerge(step::RowsOp rows, unsigned dim) {
         return false;
   }
   for (BlockArgument argument : rows.getBody().getArguments()) {
-    // Accesses by index do not follow the domain.
+    // Accesses at explicit indices do not use the domain's dimensions.
     bool atPoint = llvm::any_of(argument.getUsers(), [](Operation *user) {
       auto load = dyn_cast<step::LoadOp>(user);
       auto store = dyn_cast<step::StoreOp>(user);

@@ -6,9 +6,9 @@
 //
 // A tensor that is split along some dimensions is sent as chunks, one per
 // device, each of which is a dense piece: [4, 6] split in two along its columns
-// becomes [2][4, 3]. The chunks that arrive have the same layout and are read
-// as a view, so a gathered [2][4, 3] is the [4, 6] tensor with strides; if the
-// columns cannot be merged, it is copied once.
+// becomes [2][4, 3]. The chunks that arrive have the same layout. If the
+// tensor is split along its first dimension, it is a view of these chunks.
+// Otherwise, as here, the chunks are copied into a tensor.
 
 #include "Lowering.h"
 
@@ -109,13 +109,14 @@ static SmallVector<int64_t> getChunks(ArrayRef<int64_t> piece,
 }
 
 namespace {
-/// One tensor of a launch: the pieces that are sent and received, all of the
-/// same shape, and the cuts that number them.
+/// One tensor of a launch. Every piece that is sent or received has the shape
+/// `piece`. `out` cuts the operand into sent pieces, and `in` cuts the result
+/// into received pieces.
 struct Transfer {
   SmallVector<int64_t> piece;
   SmallVector<Cut> out, in;
-  /// Only set for an all-to-all, whose received pieces are numbered in the
-  /// order of `out`: the permutation from that order to the order of `in`.
+  /// Only set for an all-to-all. Its received pieces are numbered in the order
+  /// of `out`; this permutation brings them into the order of `in`.
   SmallVector<int64_t> order;
 };
 } // namespace
@@ -133,9 +134,9 @@ static Transfer getTransfer(const LocalInfo &info, ArrayRef<int64_t> input,
     transfer.out = getCuts(info.step.dimAxes);
     break;
   case CollectiveKind::AllToAll: {
-    // A move takes an axis from dimension `from` to dimension `to`. It splits
-    // `to` when sending and `from` when receiving. The pieces of `from` are in
-    // the order of the input's axes.
+    // A move takes an axis from dimension `from` to dimension `to`: cuts the
+    // operand along `to`, and the result along `from`. Along `from`, pieces are
+    // in the order of the axes in the operand's sharding.
     SmallVector<Cut> in;
     for (const AxisMove &move : info.step.moves) {
       transfer.out.push_back({{move.axis}, move.to, move.axis.size});

@@ -3,11 +3,11 @@
 
 // Lowers contractions to matrix products (see ContractionPlan.h).
 //
-// The result's layout can be chosen here. If the result's last letter is a row
-// or a column, its dimensions stay in order. Otherwise batches come first, and
-// the value is a transposed view of that buffer. An operand is copied only if
-// its layout still does not fit, or if the library cannot read it. Overlapping
-// windows are copied block by block, anything else as a whole.
+// Chooses the layout of the result. If the result's last dimension is a row or
+// column of the product, the result's dimensions stay in order. Otherwise, the
+// result is a transposed view of a buffer with the batch dimensions first. An
+// operand is copied only if the library cannot read it in its own layout.
+// Overlapping windows are copied block by block, other operands as a whole.
 
 #include "ContractionPlan.h"
 #include "Lowering.h"
@@ -42,7 +42,7 @@ View ProgramLowering::getPostOperand(View view, PostOpPattern::Operand kind,
     return view;
   constexpr int64_t row = step::kNumBatchDims;
   bool isRow = kind == PostOpPattern::Operand::Row;
-  // With a single row, the strides do not tell whether it is repeated.
+  // With a single row, the strides do not tell a repeated row from a matrix.
   if (view.shape[row] == 1)
     view.strides[row] = isRow ? 0 : view.shape.back();
   MemRefType type = view.getType();
@@ -98,8 +98,8 @@ private:
   std::optional<View> sources[2];
 };
 
-/// Reads the three tensors, and finds the order of the result's letters that
-/// always fits.
+/// Reads the three tensors. Sets `ordered`: the result's letters in an order
+/// that the library can always write.
 void ProgramLowering::ContractionBuilder::readOperands() {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   contraction.letters[A] = terms.lhs.str();
@@ -158,11 +158,11 @@ static bool isContiguousAlong(const View &view, StringRef letters,
 /// Makes `operand` a copy with its letters in an order that the library can
 /// read.
 void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
-  // The result's letters keep their order in C, and summed letters keep their
-  // order in the other operand. Letters that the other operand lacks are put
-  // last, and thus become contiguous, if the library can read that order and,
-  // for A, if they are contiguous already. Otherwise the summed letters are put
-  // last.
+  // Batch letters come first, in the order of C. The letters that only this
+  // operand and C have (rows or columns) follow in the order of C, and the
+  // summed letters in the order of the other operand. The summed letters come
+  // last, unless the library can also read rows or columns last and, in A,
+  // these are contiguous already.
   std::string wanted, own, summed;
   Operand other = operand == A ? B : A;
   for (char letter : ordered)
@@ -211,9 +211,10 @@ void ProgramLowering::ContractionBuilder::makePostsDense() {
   plan = planMatmul(contraction, target);
 }
 
-/// Gives the operands of post-ops the layout of C if the library requires that.
-/// If C has gaps, because it is a part of a concatenation, or if the operand is
-/// a slice, the epilogue would be slower than a copy.
+/// If the library requires the operands of post-ops to have the layout of C,
+/// copies those that have a different one. If C has gaps, because it is a part
+/// of a concatenation, first gives C a buffer of its own. Without these copies,
+/// the epilogue would be slower.
 void ProgramLowering::ContractionBuilder::makePostsFit() {
   auto fits = [&](unsigned post) {
     return readsPost(contraction, plan, post, target);
@@ -348,7 +349,7 @@ void ProgramLowering::ContractionBuilder::run() {
   readOperands();
   readPosts();
   plan = planMatmul(contraction, target);
-  // Operands of post-ops are added once the product itself fits.
+  // Finds a plan for the product alone before it adds the operands of post-ops.
   std::string letters = contraction.letters[C];
   makeFit();
   for (const View &view : postViews)

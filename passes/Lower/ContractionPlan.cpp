@@ -66,8 +66,9 @@ View tp::getMatrixOperand(const View &view, const MatmulPlan &plan,
     result.shape.push_back(run->size);
     result.strides.push_back(run->strides[index]);
   }
-  // A dimension of size 1 may have any stride, but the library needs stride 1
-  // along one of the two. A broadcast operand keeps its strides.
+  // The library needs stride 1 along rows or columns. A dimension of size 1 may
+  // have any stride, and gets stride 1. Operands of post-ops keep their
+  // strides.
   if (index <= C) {
     int64_t &last = result.strides.back(), &first = *std::prev(&last);
     if (column.size == 1 && first != 1)
@@ -110,7 +111,8 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
   if (plan.batch.size() > step::kNumBatchDims)
     plan.blocker = C;
 
-  // Summed letters are in the order of B's dimensions, since B may be a weight.
+  // Orders summed letters as in B: where A has a different order, A is copied,
+  // rather than B, which may be a weight.
   SmallVector<Run> order;
   for (char letter : contraction.letters[B])
     if (Run run = contraction.getRun(letter);
@@ -137,8 +139,8 @@ MatmulPlan tp::planMatmul(const Contraction &contraction,
                                  row, column);
     return getMatrix(view.getType(), view.by);
   };
-  // True if the last two runs of columns are contiguous in C, so that only B
-  // keeps them apart.
+  // True if the last two runs of columns are contiguous in C. Then only the
+  // layout of B prevents merging them.
   bool areTogether = !columns.empty() && columns.back().strides[C] ==
                                              plan.n.size * plan.n.strides[C];
   if (!target.writesMatrix(contraction.operands[A].element,
@@ -222,8 +224,8 @@ std::optional<ProductBlocks> tp::planBlocks(const Contraction &contraction,
     auto plan = [&](int64_t count) {
       return planMatmul(getDense(contraction.take(letter, 0, count)), target);
     };
-    // The number of a product's rows grows with the block, or is the same for
-    // any block.
+    // If `letter` is one of the rows, larger blocks have more rows. Otherwise
+    // all blocks have the same number of rows.
     int64_t rows = getRows(plan(unit)), next = getRows(plan(2 * unit));
     int64_t fewest = rows >= least  ? 1
                      : next == rows ? size

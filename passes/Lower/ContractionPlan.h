@@ -7,8 +7,9 @@
 /// and result), a column (right and result) or summed. Two letters are merged,
 /// at no cost, if they are contiguous with each other in every tensor. Of the
 /// letters that remain, one is the row, one the column and one the summed
-/// dimension; the others become batches. The library supports three of these.
-/// In "bmk,kn->bmn" with dense tensors, b and m form one row of size b * m.
+/// dimension; the others become batches. The library supports three batch
+/// dimensions. In "bmk,kn->bmn" with dense tensors, b and m are merged into one
+/// row dimension of size b * m.
 ///
 /// The windows of a convolution overlap. A matrix product cannot read them in
 /// place, and a copy of all windows contains every element many times (im2col).

@@ -36,9 +36,9 @@ static void replaceEmpty(OpBuilder &builder, Value value) {
                 builder.getZeroAttr(type.getElementType())));
 }
 
-/// The value of a non-empty result of an op with an empty operand. It is a
-/// constant or follows from the other operands. Null if there is no rule for
-/// the op, so that it must be decomposed.
+/// Returns the value of an op's non-empty result if an operand is empty: a
+/// constant, or a value computed from the other operands. Returns null if there
+/// is no rule for the op, which must then be decomposed.
 static Value getWithoutEmpty(Operation *op) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
@@ -71,7 +71,7 @@ static Value getWithoutEmpty(Operation *op) {
       .Default(Value());
 }
 
-/// Rebuilds a launch without its empty parts.
+/// Rebuilds a combined collective without the tensors that have no elements.
 static void dropParts(CombinedOp op, LocalInfos &infos) {
   SmallVector<Value> inputs, results;
   SmallVector<Attribute> in, out;

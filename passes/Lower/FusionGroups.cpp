@@ -291,8 +291,8 @@ bool FusionGroups::canJoin(unsigned unit, Operation *op, Level level) const {
       return false;
     if (inside)
       continue;
-    // The operand must come from outside of the unit, and must not depend on
-    // it.
+    // The operand must be computed by a different unit, and that unit must not
+    // depend on this one.
     if (std::optional<unsigned> producer = getProducer(operand))
       if (*producer == unit || reaches(*producer, unit))
         return false;

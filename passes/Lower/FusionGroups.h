@@ -8,10 +8,11 @@
 /// the last dimension of [4, 16] is one unit with the domain [4, 16]: its
 /// maximum and its sum have a value per row, and the subtraction and the
 /// division use these values without writing them to memory. A unit is executed
-/// as a whole, so an op joins a unit only if it does not depend on the unit
-/// through an op outside of it. The unit must also be near (see Distances.h).
-/// Otherwise values that the backward pass recomputes would be computed in the
-/// forward pass and kept in memory until then.
+/// as a whole. An op therefore joins a unit only if none of its operands comes
+/// from an op that is outside of the unit and depends on the unit. The op must
+/// also be near the unit (see Distances.h): values that the backward pass
+/// recomputes would otherwise be computed in the forward pass, and kept in
+/// memory until the backward pass.
 ///
 /// An update of a part of a tensor, such as a KV cache, is stored by the row
 /// program that computes the update, if there is one: rotary keys go into the
@@ -38,7 +39,8 @@ namespace tp {
 
 /// Returns true if row programs recompute a value wherever they use it.
 bool isInline(mlir::Value value);
-/// Returns true if an op only describes how to read its operand.
+/// Returns true if an op is lowered to a view of its operand, and moves no
+/// data.
 bool isViewOp(mlir::Operation *op);
 
 struct Unit {
@@ -65,8 +67,8 @@ public:
   /// Returns true if an op outside the unit needs the value in memory.
   bool escapes(unsigned unit, mlir::Value value) const;
 
-  /// Returns the parts of an update, if the row program that stores it computes
-  /// them; otherwise the whole update, which is in memory.
+  /// Returns the parts of an update if the row program that stores the update
+  /// also computes it. Otherwise returns the whole update, which is in memory.
   llvm::SmallVector<UpdatePart> getParts(DynamicUpdateSliceOp op) const;
 
 private:
@@ -85,8 +87,8 @@ private:
   void storeTogether(DynamicUpdateSliceOp op);
   void move(mlir::Operation *op, unsigned unit);
   /// Moves to `unit` the concatenations from which `value` is derived, if only
-  /// `unit` reads them. They need not be stored, since `unit` computes their
-  /// parts.
+  /// `unit` reads them. Then they are not stored: `unit` computes the operands
+  /// of each concatenation.
   void moveUnread(mlir::Value value, unsigned unit);
   /// The unit that computes the value that `value` is a view of.
   std::optional<unsigned> getProducer(mlir::Value value) const;

@@ -22,10 +22,9 @@ struct Product {
   EinsumOp op;
   BlockArgument weight, bias;  ///< The bias is null if there is none.
   AddOp sum;                   ///< Adds the bias, if there is one.
-  SmallVector<int64_t> summed; ///< Dimensions of the activation, in the
-                               ///< order that the weight has them in.
-  bool isSummedFirst;          ///< In the weight.
-  int64_t columns;             ///< Elements of n..
+  SmallVector<int64_t> summed; ///< Activation dims, in the weight's order.
+  bool isSummedFirst;          ///< True if the weight is [k.., n..].
+  int64_t columns;             ///< The number of elements of n..
 
   Value getResult() { return bias ? sum.getResult() : op.getResult(); }
   /// Products that may be joined have the same key.
@@ -272,7 +271,7 @@ Bundles tp::joinProducts(ArrayRef<func::FuncOp> functions,
       for (StringAttr name : group->names)
         names[name] = group.get();
   }
-  // Returns true if each entry that takes one of the inputs has the same group.
+  // Returns true if every entry that takes one of the weights has this group.
   auto isEverywhere = [&](Group &group) {
     return llvm::all_of(byName, [&](GroupsByName &names) {
       return llvm::all_of(group.names, [&](StringAttr name) {

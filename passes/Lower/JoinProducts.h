@@ -28,7 +28,8 @@
 
 namespace tp {
 
-/// The concatenations that lower to a `step.bundle`, with its number of rows.
+/// Maps every concatenation that lowers to a `step.bundle` to the number of
+/// rows of the bundle.
 using Bundles = llvm::DenseMap<mlir::Operation *, int64_t>;
 
 /// Joins products in the entries of a module. The entries must be legal for the

@@ -26,8 +26,9 @@ static RankedTensorType withElement(Value like, Type element) {
 // Encodings and manual regions
 //===----------------------------------------------------------------------===//
 
-/// Records the information in the encodings of `op`, or in the shardings of a
-/// collective in a manual region, if lowering needs it later.
+/// Records the shardings of `op` in `infos` if lowering needs them later. They
+/// come from the types' encodings or, in a manual region, from the collective's
+/// attributes.
 static LogicalResult remember(Operation *op, const Mesh *mesh,
                               LocalInfos &infos) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
@@ -89,7 +90,7 @@ static void decomposeAll(Block &block,
     Operation *before = op->getPrevNode();
     SmallVector<Value> values = op.decompose(builder);
     replace(op, values);
-    // The ops that replace it may need to be decomposed in turn.
+    // The new ops may need to be decomposed, too.
     it = before ? std::next(before->getIterator()) : block.begin();
   }
 }

@@ -66,8 +66,8 @@ struct Motion {
 };
 
 /// Replaces the dynamic slices of a block that begin at known positions by
-/// static ones, and finds those that move by a constant amount per iteration;
-/// `getMotion` returns their motions.
+/// static ones. Finds the dynamic slices whose start moves by a constant amount
+/// per iteration of a loop; getMotion() returns these motions.
 void findMotions(mlir::Block &block);
 /// None if the start of the slice is only known at run time.
 std::optional<Motion> getMotion(DynamicSliceOp op);

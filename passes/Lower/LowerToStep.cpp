@@ -223,9 +223,9 @@ View ProgramLowering::getView(Value value) {
   return view;
 }
 
-/// Returns true if `user` reads only elements that `op` overwrites, and uses
-/// each of them only to compute the element that replaces it, for example to
-/// keep some rows of a window unchanged.
+/// Returns true if `user` reads only elements that `op` overwrites, and every
+/// new element depends only on the old element at the same index. A masked
+/// update, for example, keeps some rows of a window unchanged.
 static bool readsForUpdate(Operation *user, Operation *op) {
   auto update = dyn_cast<DynamicUpdateSliceOp>(op);
   auto written =
@@ -241,8 +241,8 @@ static bool readsForUpdate(Operation *user, Operation *op) {
 }
 
 bool ProgramLowering::mayOverwrite(Value value, Operation *op) {
-  // The memory must belong to the same block: in a loop, the next iteration
-  // would read it again.
+  // The memory must belong to the block of `op`: the next iteration of a loop
+  // would read memory from outside of the loop again.
   auto reads = llvm::make_filter_range(value.getUsers(), [&](Operation *user) {
     return !readsForUpdate(user, op);
   });
@@ -286,7 +286,7 @@ Value ProgramLowering::getDonated(Value value, const Unit &except) {
   View view = getView(argument);
   if (!view.isRoot())
     return {};
-  // The same holds for values that were computed in the argument's memory.
+  // Values computed in the argument's memory must have been read, too.
   for (auto &[other, place] : views)
     if (place.root == view.root && other != argument &&
         !hasBeenRead(other, place.isRoot() ? except : Unit()))

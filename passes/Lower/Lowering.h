@@ -38,7 +38,7 @@ private:
   class ContractionBuilder;
   class CollectiveBuilder;
 
-  // LowerToStep.cpp: the signature, units in order, results.
+  // LowerToStep.cpp: lowers the signature, the units in order, and the results.
   mlir::LogicalResult verifyValues();
   mlir::LogicalResult createProgram();
   void lowerBlock(mlir::Block &block);
@@ -54,10 +54,9 @@ private:
   /// Like allocateFor, except that a value whose only use is as a part of a
   /// tp.concat or spmd.assemble gets a view of its part of that op's result.
   View allocatePart(mlir::Value value);
-  /// The memory of the argument that is donated to `value`, or null if it may
-  /// not be written yet. It may be written when all ops that read the argument,
-  /// or values computed in its memory, have been lowered. Ops of `except` do
-  /// not count, since they read an element only where they write it.
+  /// The memory of the argument that is donated to `value`; null while ops that
+  /// read this memory are still to be lowered. Ops of `except` are ignored,
+  /// because they read every element before they overwrite it.
   mlir::Value getDonated(mlir::Value value, const Unit &except);
   bool hasBeenRead(mlir::Value value, const Unit &except);
   /// The memory of `input`, if `op` may overwrite it; otherwise a copy for
@@ -117,9 +116,9 @@ private:
                    llvm::ArrayRef<View> results);
   void storeYielded(YieldOp yield, llvm::ArrayRef<View> results);
 
-  // Movement.cpp
-  /// The memory of a tensor that is assembled from parts. The parts may be
-  /// written before the op that assembles them is lowered.
+  // Movement.cpp: data movement, and tensors that are assembled from parts.
+  /// Returns the memory of an assembled tensor. The parts may be written before
+  /// the op that assembles them is lowered.
   View getAssembled(mlir::Value result);
   View getPart(ConcatOp op, unsigned index);
   View getPart(spmd::AssembleOp op, unsigned index);
@@ -132,7 +131,7 @@ private:
   // Contraction.cpp
   void lowerContraction(const Unit &unit);
   /// The operand of a post-op, in memory and with a layout that the target's
-  /// library accepts when it multiplies factors of this type.
+  /// library accepts if it multiplies factors of the type `factor`.
   View getPostOperand(View view, codegen::PostOpPattern::Operand kind,
                       mlir::Type factor, mlir::Operation *op);
   View copyPostOperand(const View &view, llvm::ArrayRef<int64_t> repeated,
@@ -174,9 +173,9 @@ private:
 
   /// Views of values in the current region and the regions around it.
   llvm::DenseMap<mlir::Value, View> views;
-  /// View ops by root and type, the loop or the axes that their offset depends
-  /// on, the number of positions added along the axes, and the distance per
-  /// iteration or position.
+  /// View ops by root and type, by the loop or mesh axes on which their offset
+  /// depends, by the number that is added to the position along these axes, and
+  /// by how far the offset advances per iteration or position.
   llvm::DenseMap<std::tuple<std::pair<mlir::Value, mlir::Type>,
                             std::pair<mlir::Operation *, mlir::Attribute>,
                             int64_t, int64_t>,

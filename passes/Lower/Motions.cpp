@@ -109,8 +109,8 @@ getProgression(TurnFunction &function, int64_t last) {
 
 void tp::findMotions(Block &block) {
   for (auto op : llvm::make_early_inc_range(block.getOps<DynamicSliceOp>())) {
-    // In strided memory, slices rarely have the alignment that a view needs if
-    // its offset advances with a loop.
+    // A view whose offset advances with a loop needs aligned slices. Slices of
+    // transposed or broadcast tensors rarely are.
     Operation *producer = op.getInput().getDefiningOp();
     ArrayRef<int64_t> whole =
         cast<RankedTensorType>(op.getInput().getType()).getShape();

@@ -94,8 +94,8 @@ View ProgramLowering::lowerBlock(spmd::BlockOp op) {
   View input = getView(op.getInput());
   int64_t dim = op.getDim();
   int64_t block = typeOf(op.getResult()).getDimSize(dim);
-  // Kernels rely on the alignment of buffers, and the offset of a view cannot
-  // depend on both a loop and the device's position.
+  // Copy the input if its offset already depends on a loop: the offset could
+  // not also depend on the device. Copy it also if blocks are not aligned.
   int64_t step = block * input.strides[dim];
   if (input.by != 0 ||
       step * step::getElementBytes(input.element) % step::kArenaAlignment != 0)

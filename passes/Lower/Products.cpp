@@ -123,8 +123,8 @@ SmallVector<Operation *> tp::getEpilogue(EinsumOp op, const Target &target) {
       break; // it is in a loop, and computed in every iteration
     if (!isa<AddOp, MulOp, ReluOp, GeluOp, SiluOp>(user))
       break;
-    // A row program keeps constants in registers; an epilogue would read them
-    // from memory.
+    // Leave constant operands to a row program, which keeps them in registers;
+    // an epilogue would read them from memory.
     if (isa<AddOp, MulOp>(user) && isKnownAtCompileTime(getOther(user, value)))
       break;
     posts.push_back(getPost(op, value, user));

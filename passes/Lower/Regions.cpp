@@ -82,7 +82,7 @@ void ProgramLowering::lowerRegion(Region &region, Block &block,
                                   ArrayRef<View> results) {
   // Views created in the region are not available outside of it.
   auto yield = cast<YieldOp>(block.getTerminator());
-  // A location that no op reads before the end may be written directly.
+  // If no op of the body reads a location, an op may write a result there.
   auto isRead = [&](const View &result) {
     return llvm::any_of(llvm::zip(arguments, places), [&](auto pair) {
       auto &[argument, place] = pair;

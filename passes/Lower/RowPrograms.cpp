@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Lowers units that are computed element by element to step.rows.
+// Lowers each group of ops that is computed element by element to one step.rows
+// op.
 
 #include "Lowering.h"
 #include "ScalarOps.h"
@@ -24,8 +25,8 @@ public:
 
   using Level = FusionGroups::Level;
 
-  /// The value at the current point of a tensor that has the domain's shape or
-  /// the shape of its rows.
+  /// Returns the value of `tensor` at the current point of the domain. `tensor`
+  /// has all dimensions of the domain, or only the leading ones.
   Value get(Value tensor) {
     Value &scalar = scalars[tensor];
     if (scalar)
@@ -43,8 +44,9 @@ public:
   }
   void set(Value tensor, Value scalar) { scalars[tensor] = scalar; }
 
-  /// The element of `view` at the current point. `view` has the dimensions of
-  /// the domain, or those of its rows.
+  /// Loads the element of `view` at the current point of the domain. `view` has
+  /// all dimensions of the domain, or only the leading ones. Its elements
+  /// repeat along the other dimensions.
   Value load(const View &view) {
     View spread = view;
     while (spread.shape.size() < domain.size()) {
@@ -65,11 +67,11 @@ public:
     Value narrow = narrowScalar(builder, loc, scalar, view.element);
     step::StoreOp::create(builder, loc, narrow, addWrite(target), ValueRange());
   }
-  /// Stores a part of an update, computed at the points or in memory, into the
-  /// tensor in `root`.
+  /// Stores one part of an update into the tensor in the buffer `root`. The
+  /// part is computed by this row program, or loaded from memory.
   void storePart(const UpdatePart &part, Value root);
 
-  /// A scalar tensor's value as an index, the same at every point.
+  /// Returns the single element of the scalar `tensor` as an index.
   Value getScalarIndex(Value tensor) {
     Type element = typeOf(tensor).getElementType();
     if (isInline(tensor))
@@ -116,10 +118,10 @@ public:
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(builder, loc, condition, a, b);
   }
-  /// The domain is a part of a tensor, which has size `size` along `dim`; the
-  /// part begins at `start`. Returns the position of the current point along
-  /// `dim` of that tensor. `start` is clamped so that the part is inside the
-  /// tensor.
+  /// The domain covers a slice of a tensor. Along `dim`, the tensor has size
+  /// `size`, and the slice begins at index `start`. Returns the current point's
+  /// index along `dim` of the tensor. `start` is clamped so that the slice is
+  /// inside the tensor.
   Value getPlace(Value start, int64_t size, unsigned dim) {
     if (size == domain[dim])
       return index(dim); // the part is the whole tensor
@@ -150,7 +152,7 @@ public:
   }
 
   void emit(Operation *op);
-  /// Creates the program after the ops that have been built.
+  /// Creates the step.rows op. Its body consists of the ops built so far.
   void finish();
 
 private:
@@ -171,8 +173,9 @@ private:
   Value addOperand(SmallVectorImpl<Access> &list, const View &view);
   void readWhatIsWritten();
 
-  /// Computes an inline value. `dims[i]` is the dimension of the domain that
-  /// dimension i of `tensor` runs along.
+  /// Computes an element of `tensor`, a value that row programs recompute
+  /// wherever they use it. Dimension i of `tensor` is dimension `dims[i]` of
+  /// the domain.
   Value getInline(Value tensor, ArrayRef<int64_t> dims);
   Value emitLookup(GatherOp op);
   Value emitMask(MaskOp op);
@@ -396,8 +399,8 @@ void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part,
                                              Value root) {
   SmallVector<int64_t> sizes(typeOf(part.value).getShape()),
       starts(sizes.size(), 0), ones(sizes.size(), 1);
-  // A value computed here has the domain's shape; a value that is copied may
-  // have rows several times as long.
+  // A value that this row program computes has the domain's shape. A value that
+  // it only copies may have rows that are several times as long.
   bool isWhole = sizes == domain;
   int64_t last = sizes.size() - 1, room = part.place.shape[last] - sizes[last];
   for (; starts[last] < sizes[last]; starts[last] += domain[last]) {
@@ -452,7 +455,7 @@ void ProgramLowering::RowsBuilder::finish() {
     writeBuffers.push_back(access.buffer);
   auto rows = step::RowsOp::create(lowering.builder, lowering.loc, domain,
                                    readBuffers, writeBuffers);
-  // Block arguments are in the order of operands.
+  // The block arguments are in the order of the op's operands.
   Block &block = rows.getBody().emplaceBlock();
   for (SmallVectorImpl<Access> *list : {&reads, &writes})
     for (Access &access : *list)
@@ -462,8 +465,9 @@ void ProgramLowering::RowsBuilder::finish() {
   collapseDomain(rows);
 }
 
-/// Returns true if a row program visits each element of tensors of `shape`
-/// once. A reduction reads a whole row before any of it is written.
+/// Returns true if the row program of `unit` reads and writes each element of
+/// tensors of `shape` at one point only. Reductions do not: they read a whole
+/// row before they write any element of the row.
 static bool isElementwise(const Unit &unit, ArrayRef<int64_t> shape) {
   return unit.domain == shape && llvm::none_of(unit.ops, [](Operation *op) {
            return isa<ReduceOp>(op);

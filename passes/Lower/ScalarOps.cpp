@@ -349,7 +349,7 @@ Value ScalarBuilder::compare(ComparePredicate predicate) {
     F floating;
     I isSigned, isUnsigned;
   };
-  // In the order of ComparePredicate.
+  // One row for each ComparePredicate, in the order of the enum.
   static constexpr Row rows[] = {
       {F::OEQ, I::eq, I::eq},   {F::UNE, I::ne, I::ne},
       {F::OLT, I::slt, I::ult}, {F::OLE, I::sle, I::ule},
@@ -373,7 +373,7 @@ Value ScalarBuilder::truncate(IntegerType to) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getIntegerAttr(target, value));
   };
-  // Both are powers of two or 0, so every float type holds them exactly.
+  // The limits are 0 or powers of two, so every float type holds them exactly.
   double past = std::ldexp(1.0, valueBits);
   Value least = number(toUnsigned ? 0 : -past), end = number(past);
   Value x = operands[0];

@@ -87,8 +87,8 @@ private:
                 : 0;
   }
 
-  /// The size in bytes of the largest tensor from which element-wise ops,
-  /// reductions and views compute `value`.
+  /// Returns the size in bytes of the largest tensor in the chain of
+  /// element-wise ops, reductions and views that computes `value`.
   int64_t getSourceBytes(Value value) {
     if (auto it = sources.find(value); it != sources.end())
       return it->second;

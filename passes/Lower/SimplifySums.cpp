@@ -125,8 +125,9 @@ private:
     return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   }
 
-  /// The type in which the matrix library multiplies elements of this
-  /// contraction. Emits a remark if the user asked for a narrower type.
+  /// Returns the type in which the matrix library multiplies the elements of
+  /// this contraction. Emits a remark if that type is wider than the elements'
+  /// type.
   Type getFactorType(Type element) {
     FactorType factor = target.getFactorType(element, getProductSize(op));
     bool isProduct = sumsProducts(op);
@@ -238,7 +239,7 @@ private:
                              value);
   }
 
-  /// Adds a few products one by one, in a row program that reads windows in
+  /// Emits a row program that adds up a few products and reads windows in
   /// place. Narrow floats are added in f32.
   void addProducts() {
     Type element = op.getType().getElementType();

@@ -20,7 +20,8 @@ using namespace tp;
 
 namespace {
 
-/// Queries of a block, enough for the matrix library to be efficient.
+/// The smallest number of queries in a block: enough for the matrix library to
+/// be efficient.
 constexpr int64_t kMinBlock = 128;
 /// The maximum number of blocks, which keeps the program short.
 constexpr int64_t kMaxBlocks = 8;
@@ -61,7 +62,8 @@ static Value takeOperand(Emitter &emit, OpOperand &operand,
              : take(emit, whole, 1, block.begin, block.size);
 }
 
-/// Returns true if the results of `op` belong to the keys, not to the queries.
+/// Returns true if the results of `op` have one row for each key. Otherwise
+/// they have one row for each query.
 static bool isOfKeys(AttentionOpInterface op) {
   return isa<AttentionKeyValueGradientOp>(op);
 }
@@ -105,7 +107,7 @@ void tp::splitCausalAttention(AttentionOpInterface op) {
           keys = op.getKey().getType().getDimSize(1);
   int64_t size =
       std::max<int64_t>(kMinBlock, llvm::divideCeil(queries, kMaxBlocks));
-  // With an offset, the last key that a block sees is not known here.
+  // An offset makes the last key that a block sees unknown at compile time.
   if (!op.getCausal() || op.getOffset() || queries <= size)
     return;
   OpBuilder builder(op);

@@ -35,14 +35,15 @@ static UpdatePart lookThrough(const UpdatePart &part, TransposeOp op) {
   return result;
 }
 
-/// Returns the part for the input of a reshape. None if the reshape merges a
-/// dimension along which there is room, or if strides cannot describe the
-/// resulting place.
+/// Describes the input of a reshape as a part of the update; `part` is the
+/// result of the reshape. Returns none if the reshape merges a dimension along
+/// which `part.place` is longer than the part, or if strides cannot describe
+/// the place of the input.
 static std::optional<UpdatePart> lookThrough(const UpdatePart &part,
                                              ReshapeOp op) {
   ArrayRef<int64_t> from = shapeOf(op.getInput()), to = shapeOf(op.getResult());
-  // A dimension along which the update has one element need not be a dimension
-  // of the value.
+  // Skip dimensions in which the part has size 1 and `part.place` is longer:
+  // they need not correspond to a dimension of the reshape's input.
   SmallVector<int64_t> order;
   for (auto [dim, size] : llvm::enumerate(to))
     if (size != 1 || part.place.shape[dim] == 1)

@@ -111,7 +111,7 @@ std::optional<View> View::reshape(ArrayRef<int64_t> newShape) const {
     else
       runs.push_back({size, stride});
   }
-  // Split every run into the new dimensions, innermost first.
+  // Divide each run among the new dimensions, from the innermost outwards.
   View result = *this;
   result.shape.assign(newShape.begin(), newShape.end());
   result.strides.assign(newShape.size(), 1);

@@ -29,8 +29,8 @@ struct View {
   int64_t offset = 0;
   /// The step.loop with which the offset advances; null if it does not.
   mlir::Operation *loop = nullptr;
-  /// If not in a loop: the axes along which the device's position, plus `plus`,
-  /// determines the offset.
+  /// The axes along which the device's position determines the offset; null if
+  /// it does not, or if `loop` is set. `plus` is added to the position.
   spmd::AxisListAttr axes;
   int64_t plus = 0;
   int64_t by = 0; ///< Elements per iteration or position.
@@ -52,13 +52,15 @@ struct View {
   bool isRoot() const;
 
   View transpose(llvm::ArrayRef<int64_t> permutation) const;
-  /// Dimension i becomes `dims[i]` of `shape`; the others repeat.
+  /// Dimension i becomes dimension `dims[i]` of `shape`. The elements repeat
+  /// along all other dimensions of `shape`.
   View broadcast(llvm::ArrayRef<int64_t> shape,
                  llvm::ArrayRef<int64_t> dims) const;
   View slice(llvm::ArrayRef<int64_t> starts, llvm::ArrayRef<int64_t> sizes,
              llvm::ArrayRef<int64_t> steps) const;
-  /// Each of `dims` becomes two: the number of the window, counted from element
-  /// `starts` on, and the element in the window; see tp.window.
+  /// Replaces each dimension in `dims` by two dimensions: the number of the
+  /// window, and the position inside the window. Window 0 begins at element
+  /// `starts[i]` of dimension `dims[i]`. See tp.window.
   View window(llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<int64_t> starts,
               llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> dilations,
               llvm::ArrayRef<int64_t> shape) const;

@@ -216,8 +216,8 @@ private:
                                 entry.getLosses(), alternatives);
   }
 
-  /// Closes the shardings that propagation gave to arguments and results, or,
-  /// if these were free, writes the layouts that the planner chose.
+  /// Closes the shardings of arguments and results. Free ones get the layouts
+  /// that the planner chose, the others get the shardings from propagation.
   void closeSignature(FunctionOpInterface function) {
     auto close = [&](Type type, ShardingAttr sharding,
                      const TensorSharding *chosen) {
@@ -274,7 +274,7 @@ private:
       if (Operation *def = source.getDefiningOp();
           def && plan.isFree && isCheapSource(def) && from->unreduced.empty() &&
           plan.layout->unreduced.empty()) {
-        // Recomputing the value in the needed layout is as cheap.
+        // Recomputing the value in this layout is as cheap as a reshard.
         copy = builder.clone(*def)->getResult(0);
         table.set(copy, *plan.layout);
       } else {
@@ -332,7 +332,7 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
     auto capacity = readMemoryOption(getOperation(), memory, *device);
     if (failed(capacity))
       return signalPassFailure();
-    // Later passes also plan and report for this machine and memory.
+    // Later passes use the recorded machine and memory to plan and report.
     PlanRecord plan = PlanRecord::get(getOperation());
     if (!machine.empty())
       plan.machine = machine;

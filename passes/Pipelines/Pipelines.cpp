@@ -39,7 +39,7 @@ static void addStage(OpPassManager &manager, Stage stage,
     addPreparation(manager);
     if (!options.mesh.empty())
       manager.addPass(createSetMeshPass({options.mesh}));
-    // A plan refers to axes by name, so a default mesh cannot replace its mesh.
+    // A plan names axes of its mesh, which a default mesh would not have.
     else if (options.defaultMesh && options.plan.empty() &&
              options.zero.empty())
       manager.addPass(createSetMeshPass({"device=1", /*ifMissing=*/true}));
@@ -121,7 +121,7 @@ void tp::buildCompilePipeline(OpPassManager &manager,
       manager.addPass(createKeepProgramPass());
     }
     buildShardPipeline(manager, options, options.overlap && options.chunk);
-    // Only a report may come between the two parts.
+    // Only a report can follow the sharding part, so measure memory for it.
     if (options.part == CompilePart::Shard && options.report &&
         options.stopAfter == Stage::Localize)
       manager.addPass(createMeasureMemoryPass(

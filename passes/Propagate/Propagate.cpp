@@ -251,7 +251,8 @@ private:
     return rule.get();
   }
 
-  /// Adds an identity from `from` to `to`, on behalf of `op`.
+  /// Adds an identity op with the operand `from` and the result `to` to the
+  /// graph. The identity represents `op`.
   void addIdentity(Operation *op, ValueId from, ValueId to) {
     ArrayRef<int64_t> shape = graph.getShape(from);
     std::unique_ptr<ShardingRule> &rule = identities[shape.vec()];
@@ -269,8 +270,8 @@ private:
   }
   uint64_t volume(ValueId id) const { return getVolume(graph.getShape(id)); }
 
-  /// Ties the values that a function returns to the shardings that its
-  /// signature asks for.
+  /// Connects each value that a function returns to the sharding of that result
+  /// in the function's signature.
   LogicalResult addReturn(Operation *op) {
     auto function = cast<FunctionOpInterface>(op->getParentOp());
     llvm::DenseMap<unsigned, SmallVector<ValueId, 1>> donors =
@@ -419,9 +420,9 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// The sharding `annotation` of `value`, at the border or inside of `op`.
-  /// Manual axes that it does not use are marked replicated, so that
-  /// propagation does not add them.
+  /// Resolves `annotation`, the sharding of `value`, which `op` takes, returns
+  /// or contains. Manual axes that the sharding does not use are marked
+  /// replicated, so that propagation does not add them.
   TensorSharding withoutManual(ManualOp op, Value value,
                                ShardingAttr annotation) {
     TensorSharding sharding = table.resolve(
@@ -434,8 +435,8 @@ private:
     return sharding;
   }
 
-  /// Ties a value outside of a manual region, which crosses the border with
-  /// `sharding`, to its counterpart inside.
+  /// Connects a value outside of a manual region to the corresponding value
+  /// inside. The value enters or leaves the region with `sharding`.
   void addBorder(ManualOp op, Attribute sharding, ValueId outside,
                  ValueId inside, bool enters) {
     ArrayRef<int64_t> shape = graph.getShape(outside);

@@ -55,8 +55,8 @@ struct ReportProgram : tp::impl::ReportPassBase<ReportProgram> {
     FailureOr<Report> report = buildReport(getOperation(), *device);
     if (failed(report))
       return signalPassFailure();
-    // Clear the reported data: later changes are neither verified nor priced,
-    // and times do not belong in the IR.
+    // Remove the data that has been reported: it would not describe the program
+    // after later changes, and times do not belong in the IR.
     PlanRecord plan = PlanRecord::get(getOperation());
     plan.verified = Verified::Off;
     plan.verifyMicroseconds = 0;

@@ -51,7 +51,7 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
       ShardingTable table(&getContext(), mesh->toMesh());
       ok &= !reportTooLittleMemory(function, table, *capacity,
                                    DiagnosticSeverity::Error);
-      // Report all of them at once, so that they can be fixed together.
+      // Report all unrequested collectives, so that they can be fixed at once.
       function->walk([&](Operation *op) {
         if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
           ok &= succeeded(check(*launch, table));

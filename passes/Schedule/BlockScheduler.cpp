@@ -38,7 +38,7 @@ public:
   }
 
   Prediction predict() const {
-    // In `problem`, the time of a control step is that of its scheduled bodies.
+    // In `problem`, a control step takes as long as its scheduled bodies.
     return {keep(problem).seconds + inside.written - inside.scheduled,
             schedule.seconds,
             getBound(problem) + inside.bound - inside.scheduled,
@@ -114,9 +114,10 @@ static int64_t getHeldBytes(step::CollectiveStartOp start) {
   return source == destination ? bytes / 2 : bytes;
 }
 
-/// Finds the steps that pack the data to send and move together with the
-/// collective's start. Such a step writes nothing else, and its operands do not
-/// change until the start.
+/// Finds the preparations of a collective: steps that pack the data to send,
+/// and that move together with the collective's start. A preparation writes
+/// nothing but the data to send, and its operands do not change before the
+/// start.
 void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
   Value source = step::getRoot(group.start.getSource());
   if (!source.getDefiningOp<step::AllocOp>())
@@ -311,8 +312,8 @@ Graph BlockScheduler::getGraph() const {
       node.after.push_back(other);
     }
   };
-  // Preparations have no nodes of their own: they belong to the node of their
-  // transfer, which comes later.
+  // A preparation has no node of its own: it belongs to the node of its
+  // transfer, which comes later in program order.
   unsigned numNodes = 0;
   for (auto [number, item] : llvm::enumerate(items))
     if (!item.prepares)
@@ -374,7 +375,7 @@ void BlockScheduler::reorder(llvm::ArrayRef<unsigned> order) {
     if (item.transfer)
       moveToEnd(moveToEnd, getDone(groups[*item.transfer].start));
   }
-  // A view that no step uses stays after its buffer.
+  // A view that no step uses must still come after its buffer.
   for (Operation *buffer : buffers)
     if (moved.insert(buffer).second)
       moveToEnd(moveToEnd, buffer);
@@ -410,7 +411,7 @@ ScheduledBlock schedule::scheduleBlock(Block &block,
       continue;
     written.reorder(tried);
     Prediction prediction = BlockScheduler(block, given, controls).predict();
-    // A lower bound over all orders that were tried.
+    // The smallest lower bound holds for every order that was tried.
     result.prediction.bound =
         std::min(result.prediction.bound, prediction.bound);
     if (prediction.scheduled >= wanted)

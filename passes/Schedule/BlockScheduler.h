@@ -28,7 +28,7 @@ struct Prediction {
   }
 };
 
-/// The context that schedules depend on.
+/// The machine, the mesh and the limits that schedules depend on.
 struct Surroundings {
   const cost::Machine &machine;
   const Mesh &mesh;

@@ -38,8 +38,9 @@ getTails(const Graph &graph,
   return tails;
 }
 
-/// The tails of nodes on a link that carries one transfer at a time. Transfers
-/// with shorter tails follow a transfer on the link and may extend its tail.
+/// Returns the tails of nodes, given that the link carries one transfer at a
+/// time. Transfers with shorter tails come later on the link, which may
+/// lengthen the tail of a transfer before them.
 static std::vector<double>
 getTails(const Graph &graph,
          llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users) {
@@ -75,7 +76,7 @@ public:
         ++usesLeft[buffer];
   }
 
-  /// The bytes while a node runs.
+  /// Returns the bytes of buffers that are in use while `node` runs.
   int64_t getBytesWith(unsigned node) const {
     int64_t bytes = live;
     for (unsigned buffer : graph.nodes[node].buffers)
@@ -115,7 +116,7 @@ public:
     }
   }
 
-  /// Returns the steps in their order.
+  /// Returns the steps in the order in which the device runs them.
   std::vector<unsigned> run() {
     while (oldest < graph.nodes.size()) {
       advanceLink();
@@ -245,8 +246,9 @@ public:
   }
 
 private:
-  /// If transfer `i` directly follows a node that it needs in program order, it
-  /// is placed as early as possible; otherwise before the node that follows it.
+  /// Returns the place that transfer `i` should have. If the transfer directly
+  /// follows, in program order, a node that it depends on, this is the earliest
+  /// place. Otherwise it is the place of the node that follows the transfer.
   unsigned getWanted(unsigned i) const {
     if (i > 0 && llvm::is_contained(graph.nodes[i].after, i - 1))
       return 0;
@@ -255,8 +257,8 @@ private:
 
   const Graph &graph;
   llvm::ArrayRef<unsigned> steps;
-  /// Places in the order. A place is the number of steps that run before it.
-  /// For a step, `earliest` is the place after it.
+  /// The places of each node in the order. A place is the number of steps that
+  /// run before it. For a step, `earliest` is the place right after the step.
   std::vector<unsigned> earliest, latest, wanted;
 };
 

@@ -11,13 +11,15 @@
 using namespace tp;
 using namespace tp::schedule;
 
-/// A transfer starts ahead of its place when the time left until it is needed
-/// falls below the link's work until then, times one of these factors.
-/// Predictions are not exact, so 2 is tried first. The other factors are for
-/// programs that are limited by memory or by the order on the link.
+/// A transfer starts before its place in the program if the time until its
+/// result is needed is less than the link's remaining work, including the
+/// transfer itself, times one of these factors. Predictions are not exact, so 2
+/// is tried first. The other factors suit programs that are limited by memory
+/// or by the order of transfers on the link.
 static constexpr double kHastes[] = {2, 1, 4, 1e9};
 
-/// The total seconds of the steps before each place.
+/// Returns, for each place between steps, the total seconds of the steps before
+/// that place.
 static std::vector<double> getBeginnings(const Problem &problem) {
   std::vector<double> begin = {0};
   for (double seconds : problem.steps)
@@ -117,9 +119,9 @@ private:
     held += problem.transfers[i].bytes;
     ahead.push_back(i);
   }
-  /// Stops counting the memory of a transfer that is done, once its place is
-  /// reached. From there on, it holds no more memory than in the program as
-  /// written.
+  /// Stops counting the memory of transfer `i` if the transfer is done and its
+  /// place in the program has been reached. From then on, it holds no more
+  /// memory than in the program as written.
   void release(unsigned i) {
     if (!states[i].isHeld || !states[i].isDone ||
         problem.transfers[i].place > at)
@@ -138,9 +140,9 @@ private:
            underWay.size() < limits.count;
   }
 
-  /// Finishes the oldest transfers until there is room. Finishing a transfer
-  /// ahead of its place would free no memory, since its result is not used
-  /// before that place.
+  /// Finishes the oldest transfers until transfer `i` fits the limits. Skips
+  /// transfers whose place has not been reached: finishing them early would
+  /// free no memory, since their results are used only after their places.
   bool makeRoom(unsigned i, bool mayWait) {
     while (!hasRoom(i)) {
       const unsigned *oldest = llvm::find_if(underWay, [&](unsigned other) {
@@ -233,15 +235,16 @@ Schedule schedule::overlap(const Problem &problem, const Limits &limits) {
 }
 
 namespace {
-/// A transfer on a link that may be interrupted.
+/// A transfer that the link may interrupt to carry another one.
 struct Job {
   double release, seconds, tail;
   bool operator<(const Job &other) const { return tail < other.tail; }
 };
 } // namespace
 
-/// The time when the last tail ends if, of the jobs that may start, the one
-/// with the longest tail always goes first.
+/// Returns the time when all jobs and their tails have ended. At any time, the
+/// link carries the released job with the longest tail, and interrupts another
+/// job for it.
 static double getPreemptiveEnd(std::vector<Job> jobs) {
   llvm::sort(jobs,
              [](const Job &a, const Job &b) { return a.release < b.release; });
@@ -270,9 +273,9 @@ static double getPreemptiveEnd(std::vector<Job> jobs) {
 double schedule::getBound(const Problem &problem) {
   size_t numSteps = problem.steps.size();
   std::vector<double> begin = getBeginnings(problem);
-  // Preparations of transfers that are needed before a place run before that
-  // place. Preparations of transfers that can start only after a place run
-  // after it.
+  // For each place, add up the preparations that must run before it, because
+  // their transfers are needed earlier, and the preparations that must run
+  // after it, because their transfers cannot start earlier.
   std::vector<double> before(numSteps + 2), behind(numSteps + 2);
   for (const Transfer &transfer : problem.transfers) {
     before[transfer.needed + 1] += transfer.preparation;
@@ -282,8 +285,8 @@ double schedule::getBound(const Problem &problem) {
     before[place] += before[place - 1];
   for (size_t place = numSteps; place-- > 0;)
     behind[place] += behind[place + 1];
-  // The longest chain: the time when each place is reached if every transfer
-  // had a separate link.
+  // `reached` has the time at which the device reaches each place if every
+  // transfer has a separate link: the length of the longest chain.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
   std::vector<double> arrives(problem.transfers.size()), releases(arrives);
   unsigned settled = 0;
@@ -295,7 +298,7 @@ double schedule::getBound(const Problem &problem) {
           std::max({chain, waits[settled], begin[settled] + before[settled]});
     }
   };
-  // In program order, since each transfer comes after those that it waits for.
+  // In program order, each transfer comes after those that it waits for.
   for (auto [i, transfer] : llvm::enumerate(problem.transfers)) {
     settle(transfer.earliest + 1);
     releases[i] = reached[transfer.earliest];

@@ -9,9 +9,9 @@
 /// transfer in flight, it is idle; that time is called exposed. Times are in
 /// seconds, memory in bytes.
 ///
-/// For example, take three steps of 2 s and a transfer of 3 s. In the program
-/// as written, it comes just before the last step. It reads the result of the
-/// first step, and no step needs its result:
+/// For example, take three steps of 2 s and a transfer of 3 s. The program as
+/// written has the transfer just before the last step. The transfer reads the
+/// result of the first step, and no step needs the result of the transfer:
 ///
 ///     Problem problem;
 ///     problem.steps = {2, 2, 2};
@@ -38,10 +38,10 @@ struct Transfer {
   unsigned needed;   ///< The place by which it has to be done.
   double seconds;
   int64_t bytes; ///< The memory that it holds while it is in flight.
-  /// Seconds of computing right before its start, to pack the data that it
-  /// sends.
+  /// Seconds of computing right before the transfer's start, to pack the data
+  /// that the transfer sends.
   double preparation = 0;
-  /// Earlier transfers that have to be done when it starts.
+  /// Earlier transfers that have to be done when this transfer starts.
   llvm::SmallVector<unsigned, 2> after = {};
 };
 

@@ -47,8 +47,8 @@ public:
   std::pair<step::ProgramOp, Prediction> run();
 
 private:
-  /// A copy of the program, the map from ops to their copies, and the limits
-  /// that are left.
+  /// A copy of the program, a map from the ops to their copies, and the limits
+  /// that remain for scheduling the copy.
   struct Copy {
     step::ProgramOp program;
     IRMapping map;
@@ -91,10 +91,11 @@ LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
   return copy;
 }
 
-/// A collective whose result is needed late, or that starts early, has enough
-/// time in its own iteration and need not be shifted. So each form shifts a
-/// number of the collectives that are needed first, and a number of those that
-/// start last. Stacked gathers that are made in the loop can all run ahead,
+/// A collective whose result is needed late in an iteration, or that starts
+/// early in an iteration, has enough time and need not be shifted. So each form
+/// shifts only some collectives: some of those that are needed first run an
+/// iteration ahead, and some of those that start last run an iteration behind.
+/// Gathers of stacked weights that are made inside the loop can all run ahead,
 /// since they need no extra buffers.
 std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
   auto getCounts = [](unsigned all) {

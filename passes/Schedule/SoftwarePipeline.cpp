@@ -14,14 +14,15 @@ using namespace tp::schedule;
 
 namespace {
 
-/// Collectives that may run one iteration earlier or later than their own.
+/// Collectives that may be shifted to the previous or to the next iteration.
 struct Candidate {
-  /// Their starts and dones, and the steps that move with the collectives
-  /// because they make the source or use the result.
+  /// The starts and dones of the collectives, and the steps that move with the
+  /// collectives because they compute the data to send or use the result.
   llvm::SetVector<Operation *> steps;
-  /// Buffers of the body that these steps share with the rest of an iteration.
+  /// Buffers of the loop's body that both `steps` and other steps use.
   llvm::SetVector<Value> shared;
-  /// The number of the first step that reads the received data, or of the first
+  /// For a candidate that runs ahead: the number of the first step that reads
+  /// the received data. For one that runs behind: the number of its first
   /// start.
   unsigned place;
 };
@@ -35,8 +36,8 @@ class Finder {
 public:
   explicit Finder(step::LoopOp loop);
 
-  /// In `ahead`, the candidate that an iteration needs first comes first. In
-  /// `behind`, the one that it starts last comes first.
+  /// `ahead` begins with the candidate whose result an iteration needs first.
+  /// `behind` begins with the candidate that an iteration starts last.
   Candidates run();
 
 private:
@@ -56,14 +57,15 @@ private:
 
   step::LoopOp loop;
   Block *body;
-  /// Steps of the body that touch or write a root, by the root, in order.
+  /// For each root, the steps of the body that access it (`users`) and those
+  /// that write it (`writers`), in program order.
   llvm::DenseMap<Value, Steps> users, writers;
   llvm::DenseMap<Operation *, unsigned> numbers;
 };
 
-/// The iteration of the original loop that a copy of its body computes: `index`
-/// or, in the new loop, which computes two iterations in one, twice the counter
-/// plus `index`.
+/// The iteration of the original loop that a copy of the body computes. The new
+/// loop computes two iterations in one: inside it, the number of the iteration
+/// is twice the loop's counter plus `index`. Elsewhere it is `index`.
 struct Iteration {
   bool inLoop;
   int64_t index;
@@ -83,8 +85,9 @@ public:
 private:
   enum Part { Rest, Ahead, Behind };
 
-  /// Copies the rest of an iteration, the candidates ahead of the next
-  /// iteration, and the candidates behind of the previous one.
+  /// Emits one iteration: copies the steps of `iteration` that are not shifted,
+  /// the steps of the next iteration that run ahead, and the steps of the
+  /// previous iteration that run behind.
   void copyIteration(Iteration iteration);
   void copyPart(Part part, Iteration iteration);
   void copy(Operation *op, Iteration iteration, IRMapping &map);
@@ -130,8 +133,8 @@ bool Finder::findSource(Value root, Steps &found) const {
   });
 }
 
-/// Returns true if each iteration receives into its own part of a buffer from
-/// outside of the loop, and reads nothing else of that buffer.
+/// Returns true if each iteration receives into its own part of a buffer that
+/// is allocated outside of the loop, and reads no other part of that buffer.
 bool Finder::receivesItsPart(step::CollectiveStartOp start) const {
   Value root = step::getRoot(start.getDestination());
   auto accesses = getAccesses(start);
@@ -151,8 +154,8 @@ bool Finder::receivesItsPart(step::CollectiveStartOp start) const {
 std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
   Value source = step::getRoot(start.getSource()),
         destination = step::getRoot(start.getDestination());
-  // A different step that writes to the destination would have to stay after
-  // the collective.
+  // Give up if another step writes to the destination: that step would have to
+  // stay after the collective.
   if (writers.lookup(destination).size() != 1 ||
       (!isOwn(destination) && !receivesItsPart(start)))
     return std::nullopt;
@@ -176,10 +179,9 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
   return candidate;
 }
 
-/// All steps that touch the collective's result, or anything computed from it,
-/// move with the collective; no other step may touch that memory. These steps
-/// may read memory that the rest of the iteration writes only if it is a buffer
-/// of the body.
+/// All steps that access the collective's result, or data computed from it,
+/// move with the collective. They may also read buffers that other steps of an
+/// iteration write, but only buffers that are allocated in the loop's body.
 std::optional<Candidate>
 Finder::getBehind(step::CollectiveStartOp start) const {
   Candidate candidate;
@@ -212,7 +214,7 @@ Finder::getBehind(step::CollectiveStartOp start) const {
   candidate.place = numbers.size();
   for (Operation *step : llvm::to_vector(steps))
     if (auto other = dyn_cast<step::CollectiveStartOp>(step)) {
-      // If the result is sent again, there is a second transfer to wait for.
+      // Reject a candidate that sends its result again, in a second transfer.
       if (written.contains(step::getRoot(other.getSource())))
         return std::nullopt;
       candidate.place = std::min(candidate.place, numbers.lookup(other));
@@ -223,8 +225,8 @@ Finder::getBehind(step::CollectiveStartOp start) const {
 
 Candidates Finder::run() {
   Candidates found;
-  // Skip loops with `step.combine` ops: their operands must be dense, while
-  // copies of an iteration may give views an offset.
+  // Skip loops with `step.combine` ops. The operands of these ops must be
+  // dense, but copies of an iteration may turn them into views with an offset.
   WalkResult combines =
       loop->walk([](step::CombineOp) { return WalkResult::interrupt(); });
   if (loop.getCount() < 2 || combines.wasInterrupted())
@@ -263,7 +265,7 @@ Candidates Finder::run() {
   return found;
 }
 
-/// The buffers that exist twice.
+/// Returns the buffers of which even and odd iterations get separate copies.
 static llvm::SetVector<Value> getShared(const Candidates &candidates,
                                         Shifts shifts) {
   llvm::SetVector<Value> shared;
@@ -291,8 +293,8 @@ Copier::Copier(step::LoopOp loop, const Candidates &candidates, Shifts shifts)
       set.map(buffer, builder.clone(*buffer.getDefiningOp())->getResult(0));
 }
 
-/// Calls `what` with each `Op` in a copied op, and with the number of loops
-/// between the two.
+/// Calls `what` with each op of type `Op` in `copied`, and with the number of
+/// loops in `copied` that enclose that op.
 template <typename Op>
 static void forEach(Operation *copied,
                     llvm::function_ref<void(Op, int64_t)> what) {
@@ -374,8 +376,8 @@ void Copier::copy(Operation *op, Iteration iteration, IRMapping &map) {
   forEach<step::CounterOp>(copied, [&](step::CounterOp counter, int64_t depth) {
     replaceCounter(counter, depth, iteration);
   });
-  // Copies of views may have other types than the originals, and so may the
-  // arguments of kernels. Update those from the outside in.
+  // Copied views may have new types, which the arguments of kernels must have,
+  // too. Update outer kernels before the kernels inside them.
   copied->walk<WalkOrder::PreOrder>([](step::KernelOpInterface kernel) {
     if (kernel->getNumRegions() == 0)
       return;
@@ -403,7 +405,7 @@ void Copier::copyIteration(Iteration iteration) {
 void Copier::run() {
   if (shifts.ahead)
     copyPart(Ahead, {/*inLoop=*/false, 0});
-  // All iterations except the first and the last are copied in the same form.
+  // Iterations `begin` to `end` - 1 have the same form, so a loop can run them.
   int64_t begin = shifts.behind ? 1 : 0, end = shifts.ahead ? count - 1 : count;
   int64_t pairs = (end - begin) / 2;
   if (pairs < 2) // A single pair needs no loop.

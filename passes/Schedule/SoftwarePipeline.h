@@ -44,13 +44,14 @@ struct Shifts {
   unsigned ahead = 0, behind = 0;
 };
 
-/// The largest possible shifts of `loop`.
+/// Returns how many collectives of `loop` can run an iteration ahead, and how
+/// many can run an iteration behind.
 Shifts getMostShifts(step::LoopOp loop);
 
-/// The bytes of the buffers that exist twice with these shifts.
+/// Returns the bytes of the buffers that pipelining with `shifts` duplicates.
 int64_t getPipelineBytes(step::LoopOp loop, Shifts shifts);
 
-/// Applies these shifts. The loop is replaced by other steps.
+/// Pipelines `loop` with these shifts, and replaces it by the resulting steps.
 void pipeline(step::LoopOp loop, Shifts shifts);
 
 } // namespace tp::schedule

@@ -21,7 +21,8 @@ struct Stacked {
   bool isReversed = false; ///< The first iteration uses the last layer.
 };
 
-/// The accesses of a block's steps to each root, in order.
+/// For each root buffer, the accesses of a block's steps to it, in program
+/// order.
 class Uses {
 public:
   explicit Uses(Block &block) {
@@ -61,7 +62,7 @@ readTransposition(step::CopyOp op) {
   step::Strides source(from), destination(to);
   if (source.offset != 0 || destination.offset != 0)
     return std::nullopt;
-  // Merge dimensions that are contiguous with each other on both sides.
+  // Merge dimensions that are contiguous in both source and destination.
   llvm::SmallVector<int64_t> sizes, reads, writes;
   for (auto [size, read, write] :
        llvm::zip_equal(from.getShape(), source.strides, destination.strides)) {

@@ -27,7 +27,8 @@ namespace tp::schedule {
 /// Returns true if a gather before `loop` can be made layer by layer inside it.
 bool hasStackedGathers(step::LoopOp loop);
 
-/// Moves all such gathers into `loop`.
+/// Replaces the gathers of stacked weights before `loop` by gathers of one
+/// layer inside the loop.
 void spreadStackedGathers(step::LoopOp loop);
 
 } // namespace tp::schedule

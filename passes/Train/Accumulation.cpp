@@ -45,8 +45,9 @@ public:
   void run();
 
 private:
-  /// Adds a value that is passed from one micro-batch to the next. Inside the
-  /// loop, `next` maps the value that was received to the value to pass on.
+  /// Adds a value that the loop passes from one micro-batch to the next,
+  /// beginning with `init`. Inside the loop, `next` computes the value to pass
+  /// on from the value received. Returns the number of the value.
   using Next = std::function<Value(Value)>;
   unsigned carry(Value init, Next next) {
     inits.push_back(init);
@@ -62,9 +63,11 @@ private:
   /// Creates the loop and moves all ops up to `last` into it.
   void makeLoop(Operation *last);
   void sliceInputs();
-  /// The start indices of the current micro-batch in a stack of rank `rank`.
+  /// Returns the indices at which the current micro-batch begins in a stack of
+  /// rank `rank`.
   SmallVector<Value> getStarts(int64_t rank);
-  /// In a weighted mean, `value` times the weight of the micro-batch.
+  /// Returns `value` times the weight of the micro-batch if the mean is
+  /// weighted; otherwise returns `value`.
   Value weigh(Value value);
 
   func::FuncOp function;
@@ -78,7 +81,8 @@ private:
   SmallVector<Next> nexts;
   ForOp loop;
   Value counter;
-  /// Results of the function, and the carried value that each becomes.
+  /// Pairs of numbers: a result of the function, and the carried value that
+  /// becomes that result.
   SmallVector<std::pair<unsigned, unsigned>> results;
 };
 } // namespace
@@ -99,8 +103,8 @@ Value Accumulator::weigh(Value value) {
 }
 
 void Accumulator::carryGradients() {
-  // As operands of the terminator, the gradients are updated when their values
-  // are replaced.
+  // Make the gradients operands of the terminator, so that they stay up to date
+  // when values in the body are replaced.
   end->insertOperands(function.getNumResults(), gradients);
   for (auto [i, gradient] : llvm::enumerate(gradients)) {
     FloatType element = getStateElement(gradient);
@@ -201,7 +205,7 @@ void Accumulator::makeLoop(Operation *last) {
   builder.setInsertionPointToStart(&body);
   sliceInputs();
   builder.setInsertionPointToEnd(&body);
-  // States come first, since the other values may be computed from them.
+  // Donated arguments come first: other values may be computed from them.
   SmallVector<Value> yields;
   for (auto [argument, next] :
        llvm::zip_equal(body.getArguments().drop_front(), nexts))

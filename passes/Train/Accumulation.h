@@ -19,10 +19,10 @@ mlir::FloatType getStateElement(mlir::Value parameter);
 /// dimension, which numbers the micro-batches.
 ///
 /// The loss and the gradients become means over all micro-batches, weighted by
-/// the selection's weight if it has one. The gradients get the states' type.
-/// The weight becomes the sum of all weights. Other results become stacks with
-/// one entry per micro-batch. Values of donated arguments are passed from each
-/// micro-batch to the next.
+/// a result of `function` if `selection` names one as the weight. The gradients
+/// are summed in the type of the optimizer's states. The weight becomes the sum
+/// of all weights. Other results become stacks with one entry per micro-batch.
+/// Values of donated arguments are passed from each micro-batch to the next.
 void accumulate(mlir::func::FuncOp function, const Selection &selection,
                 int64_t count, llvm::MutableArrayRef<mlir::Value> gradients);
 

@@ -39,8 +39,8 @@ inline constexpr NumberRange kNotNegative{0, kInfinity, false, "at least 0"},
 /// Parses `text` as a finite number. None if it is anything else.
 std::optional<double> parseNumber(llvm::StringRef text);
 
-/// A name with arguments, which are read one by one. The first wrong argument
-/// emits an error, and makes `finish` fail.
+/// A name with arguments, such as adamw(lr=3e-4). The arguments are read one by
+/// one. The first wrong argument emits an error, and makes `finish` fail.
 class Arguments {
 public:
   /// `what` is the option that contains the text. Errors name it and have the
@@ -63,7 +63,8 @@ public:
 
   /// Emits an error about the arguments, with the code given to `parse`.
   mlir::InFlightDiagnostic complain();
-  /// Fails if an argument was wrong, or if one was written but never read.
+  /// Fails if an argument was wrong, or if an argument in the text was never
+  /// read.
   mlir::LogicalResult finish();
 
 private:

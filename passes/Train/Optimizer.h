@@ -16,7 +16,7 @@ namespace tp {
 /// A tensor that an optimizer stores for a parameter. It is initially zero.
 struct StateTensor {
   llvm::StringRef name;
-  /// The dimensions of the parameter that this tensor has.
+  /// The numbers of those dimensions of the parameter that this tensor has.
   llvm::SmallVector<int64_t> dims;
 };
 
@@ -40,7 +40,7 @@ public:
 
   llvm::StringRef getName() const { return name; }
   double getRate() const { return rate; }
-  /// Whether parameters decay, unless the recipe excludes them.
+  /// Returns true if parameters decay by default. The recipe can exclude some.
   bool hasWeightDecay() const { return weightDecay != 0; }
 
   /// The states of a parameter with `rank` dimensions.

@@ -75,8 +75,8 @@ Value Schedule::getFactor(Formulas &emit, Value step) const {
   }
   if (warmup == 0)
     return factor;
-  // The rise is 1 after the warmup, and `factor` is 1 before the end of the
-  // warmup.
+  // The product is `rise` during the warmup, when `factor` is 1, and `factor`
+  // afterwards, when the capped `rise` is 1.
   Value rise = emit.div(step, emit.constant(warmup, step));
   return emit.mul(factor, emit.min(rise, 1));
 }

@@ -14,8 +14,8 @@ namespace tp {
 
 /// A factor of the learning rate. It rises linearly from 0 to 1 over `warmup`
 /// steps, then follows `shape` to `min`, which it reaches after `steps` steps
-/// in total, and stays there. Until then it equals the schedules of the
-/// transformers library.
+/// in total, and stays there. Before step `steps`, it equals the schedules of
+/// the transformers library.
 class Schedule {
 public:
   /// Reads "cosine(warmup=100,steps=1000,min=0.1)"; failure after an error.

@@ -47,7 +47,7 @@ private:
     return (recipe.optimizer->getName() + "." + state + "/" + getName(argument))
         .str();
   }
-  /// Whether the optimizer keeps a more precise copy of an argument.
+  /// Returns true if the optimizer keeps a more precise copy of an argument.
   bool hasMaster(unsigned argument) {
     Value parameter = function.getArgument(argument);
     return recipe.master &&
@@ -85,7 +85,8 @@ private:
 };
 } // namespace
 
-/// The sharding of a tensor that has only the dimensions `dims` of another.
+/// Returns the sharding of a tensor that has only the dimensions `dims` of a
+/// tensor with the sharding `whole`.
 static spmd::ShardingAttr project(spmd::ShardingAttr whole,
                                   ArrayRef<int64_t> dims) {
   if (!whole)
@@ -145,7 +146,7 @@ SmallVector<Value> StepBuilder::widen(ArrayRef<Value> gradients) {
 }
 
 void StepBuilder::mark(Value gradient, StringRef parameter) {
-  // If the gradient is an argument, there is no op to mark.
+  // A gradient that is an argument of the function has no op to mark.
   auto result = dyn_cast<OpResult>(gradient);
   if (!result)
     return;
@@ -206,8 +207,8 @@ void StepBuilder::update(unsigned argument, Value gradient) {
   if (hasMaster(argument)) {
     master = addState(getStateName(kMaster, argument), type.clone(element),
                       sharding);
-    // The copy is zero before the first step, which therefore uses the
-    // parameter.
+    // The master copy is zero before the first step, so the first step reads
+    // the parameter instead.
     Value isFirst =
         emit.compare(ComparePredicate::EQ, counter, emit.constant(0, counter));
     old = emit.select(emit.splat(isFirst, type.getShape()), old, master);

@@ -104,9 +104,9 @@ static bool isNumber(const DenseTensor &tensor) {
                       [&](int64_t i) { return std::isfinite(tensor[i].real); });
 }
 
-/// Finds the first element that differs by more than a different order of
-/// additions explains. Both programs compute every loss in the same way, so
-/// only that order may differ.
+/// Finds the first element whose difference is too large to come from a
+/// different order of additions. Both programs compute the loss of each
+/// micro-batch in the same way, so nothing else may differ.
 static std::optional<int64_t> findDifference(const DenseTensor &made,
                                              const DenseTensor &wanted) {
   double largest = 0;
@@ -156,8 +156,8 @@ LogicalResult TwiceComputed::verify() {
   FailureOr<Program> program = Program::analyze(function);
   if (failed(program) || failed(checkArguments(*program, {})))
     return failure();
-  // The magnitude of the states relative to the gradients varies, since an
-  // optimizer may use only the sign of the sum of both.
+  // States vary in scale, since some optimizers use only the sign of state plus
+  // gradient, which the larger of the two alone determines.
   static constexpr Kind kinds[] = {
       {Signs::Any, Magnitudes::Small, /*ofStates=*/0x1p-20},
       {Signs::Any, Magnitudes::Small},

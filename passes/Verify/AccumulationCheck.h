@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Proves that a step over micro-batches computes the same as a step over the
-// whole batch.
+// Checks on random data that a step that loops over micro-batches computes the
+// same as a step over the whole batch.
 
 #ifndef TPOPT_PASSES_VERIFY_ACCUMULATIONCHECK_H
 #define TPOPT_PASSES_VERIFY_ACCUMULATIONCHECK_H

@@ -13,12 +13,12 @@
 
 namespace tp {
 
-/// The shape of the result of `op`, an op of such a local form, if its operands
-/// had the shapes `operands` instead of their own. For an einsum, its letters
-/// determine the shape. All other ops keep each dimension except the rows,
-/// which they slice or stack:
+/// Returns the shape of the result of `op` if its operands have the shapes
+/// `operands`. `op` belongs to the local form of a tp.gather_einsum or
+/// tp.einsum_scatter. For an einsum, the letters determine the shape. All other
+/// ops keep each dimension except the rows, which they slice or stack:
 ///
-///     spmd.block [8, 512] -> [2, 512], with [8, 3]: [2, 3]
+///     spmd.block [8, 512] -> [2, 512]    with operand [8, 3]: [2, 3]
 llvm::SmallVector<int64_t>
 inferChunkShape(mlir::Operation *op,
                 llvm::ArrayRef<llvm::SmallVector<int64_t>> operands);

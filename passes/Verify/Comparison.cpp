@@ -124,8 +124,8 @@ bool FloatComparison::isEqual(unsigned result, int64_t i, Element got,
       return true;
     if (std::isfinite(wanted.real) && std::isfinite(got.real))
       distance = std::abs(got.real - wanted.real);
-    // Allow a few roundings of doubles, and values near the lower end of their
-    // range.
+    // Allow a few rounding errors, and differences near the lower end of the
+    // range of doubles.
     if (distance <= 1e-13 * std::abs(wanted.real) || distance < 1e-250)
       return true;
   }

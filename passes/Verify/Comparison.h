@@ -52,10 +52,10 @@ Verdict compareExactly(interp::DenseEvaluator &evaluator,
 void explain(interp::DenseEvaluator &evaluator, const ProgramPair &programs,
              const DataSet &data, unsigned index, double tolerance);
 
-/// Compares in floating point. Two results count as equal if small random
-/// errors in the programs move them about as far as they differ. With wide
-/// magnitudes, the whole program may leave the range of doubles; then the
-/// comparison decides nothing.
+/// Compares two programs in floating point. Two results count as equal if
+/// random errors inside the programs change the results by about as much as the
+/// results differ. With wide magnitudes, values of the whole program may exceed
+/// the range of doubles; such values are not compared.
 class FloatComparison {
 public:
   /// `unit` is the relative error that each result of an op may have.

@@ -18,8 +18,8 @@ Conditioning::Conditioning(const Program &program,
                            Rounding rounding)
     : program(program), arguments(arguments), options(options), unit(unit),
       rounding(rounding) {
-  // The random errors depend only on values, so copies that are computed in the
-  // same order stay equal; others may differ by any amount.
+  // Copies of a value on different devices may get different random errors if
+  // the devices compute in different orders, so accept any difference.
   this->options.tolerance = std::numeric_limits<double>::infinity();
 }
 
@@ -32,8 +32,8 @@ bool Conditioning::addRun() {
   ScopedDiagnosticHandler silence(program.getFunction().getContext(),
                                   [](Diagnostic &) { return success(); });
   NoisyEvaluator noisy(key, unit, rounding);
-  // Rounded sums may lose terms that cancel within the sum. Noise on the
-  // results of sums does not reveal that.
+  // If the terms of a sum cancel, rounding inside the sum causes a large error.
+  // Noise on the result of the sum does not show that error.
   RandomRoundingEvaluator random(key);
   DenseEvaluator &evaluator =
       rounds && key % 2 ? static_cast<DenseEvaluator &>(random) : noisy;

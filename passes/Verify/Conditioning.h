@@ -21,8 +21,8 @@
 
 namespace tp {
 
-/// The results of a program that was run with random errors, as often as
-/// requested.
+/// The results of a program that is run repeatedly with random errors. Each
+/// call of `addRun` runs it once more.
 class Conditioning {
 public:
   /// Each op's relative error is up to `unit`, in addition to `rounding`. If

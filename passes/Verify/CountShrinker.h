@@ -29,30 +29,33 @@ public:
   /// The small sizes of the axes that split the dimensions, by axis of the
   /// mesh.
   const std::map<unsigned, int64_t> &getAxes() const { return axes; }
-  /// The small size of dimension `dim` of one of the op's tensors, which are
-  /// numbered operands first; none if the local form does not count along that
+  /// Returns the small size of dimension `dim` of tensor number `tensor` of the
+  /// op (operands first). None if the local form contains no counts along that
   /// dimension.
   virtual std::optional<int64_t> getSize(unsigned tensor,
                                          unsigned dim) const = 0;
 
-  /// The tensor of the op that has the same dimensions as the helper values on
-  /// a device.
+  /// Returns the number of the op's tensor that has the same dimensions as the
+  /// helper values. A helper value is an intermediate result on a device.
   virtual unsigned getReference() const = 0;
-  /// Maps the number of rows that a helper value has along `dim` to its number
-  /// of rows in the small form; none if no helper value has that many rows.
+  /// Returns the number of rows, after shrinking, of a helper value that has
+  /// `rows` rows along `dim`; none if no helper value has that many rows.
   virtual std::optional<int64_t> mapRows(int64_t rows, unsigned dim) const = 0;
-  /// Maps the number of row indices in a list to their number in the small
-  /// form.
+  /// Returns the length, after shrinking, of a list of `count` row indices;
+  /// none if no list has that length.
   virtual std::optional<int64_t> mapIndices(int64_t count) const = 0;
-  /// Replaces the numbers in `copy`, the copy of a local op, by those of the
-  /// small form. Called once all copies, and thus all users of `copy`, exist.
+  /// Replaces the numbers in `copy`, which is a copy of a local op, by those of
+  /// the small form. Called after all local ops have been copied, so that all
+  /// users of `copy` exist.
   virtual void mapNumbers(mlir::Operation *copy) const = 0;
-  /// Replaces the numbers in `copy`, the copy of the op on whole tensors.
+  /// Replaces the numbers in `copy`, which is a copy of the global op, by those
+  /// of the small form.
   virtual void mapWhole(mlir::Operation *copy) const {}
 
 protected:
-  /// The device count along `cutting` is a multiple of this number if all axes
-  /// except the largest have a size of at most `least`.
+  /// Returns the product of the shrunk sizes, each at most `least`, of all axes
+  /// in `cutting` except the largest axis. The shrunk device count is a
+  /// multiple of this product.
   static int64_t getGrain(const AxisList &cutting, int64_t least);
   /// Sets the sizes of these axes so that their product is `devices`: the
   /// largest axis takes the factor that the others leave.

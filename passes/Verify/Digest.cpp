@@ -200,10 +200,10 @@ SmallVector<unsigned, 1> ProgramDigest::flatten(Operation *op,
       results.push_back(recipe.numValues++);
     return results;
   }
-  // Decompose on block arguments, so that the program itself gets no new uses.
+  // Decompose a copy on block arguments: the program's values get no new uses.
   Block block;
-  // Two operands that are the same value stay the same value, since the meaning
-  // may depend on that.
+  // Equal operands become the same block argument, since the decomposition may
+  // depend on whether operands are equal.
   SmallVector<Value> arguments;
   llvm::DenseMap<Value, unsigned> numbers;
   for (auto [operand, number] : llvm::zip_equal(op->getOperands(), operands)) {

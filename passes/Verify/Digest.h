@@ -50,16 +50,16 @@ struct KnownDigests {
   std::vector<int64_t> values;
 
   static KnownDigests collect(mlir::FunctionOpInterface function);
-  /// Emits an error at the first op that computes something else, unless
-  /// `function` returns the known results.
+  /// Emits an error if `function` does not return the known results. The error
+  /// is at the first op whose digest is not known.
   mlir::LogicalResult verify(mlir::FunctionOpInterface function) const;
 };
 
 /// Digests of the values of functions, in one context and process.
 class ProgramDigest {
 public:
-  /// Called with the digest of each computed value, in program order, and with
-  /// the op, which is null for a part of an op's decomposition.
+  /// Called for each computed value, in program order, with its op and its
+  /// digest. The op is null if the value is part of an op's decomposition.
   using Visitor = llvm::function_ref<void(mlir::Operation *, uint64_t)>;
 
   /// Computes the digests of all values of `function`.
@@ -75,8 +75,8 @@ private:
     uint64_t root, fill;
     llvm::SmallVector<int64_t, 4> starts, strides;
   };
-  /// Identifies a value of type `type`. It has the same elements, in row-major
-  /// order, as the value of type `made` that `digest` identifies.
+  /// Identifies a value of type `type`. Its elements, in row-major order, are
+  /// those of a value of type `made` with digest `digest`.
   struct Known {
     uint64_t digest = 0;
     mlir::Type made, type;
@@ -88,8 +88,9 @@ private:
   };
   using Digests = llvm::DenseMap<mlir::Value, Known>;
 
-  /// An op without its operands. An einsum reads its operands as types `read`,
-  /// and makes a value of type `made`.
+  /// Describes an op without its operands. For an einsum, whose letters may be
+  /// merged, `read` and `made` are the types of its operands and of its result
+  /// with merged dimensions.
   struct Alone {
     enum Kind { Other, Reshape, Einsum, Slice, Pad } kind = Other;
     uint64_t digest = 0;
@@ -98,15 +99,16 @@ private:
     llvm::SmallVector<mlir::Type, 1> results;
 
     static Alone of(mlir::Operation *op);
-    /// The known form of each result; sets `whole` to the digest of all
-    /// results.
+    /// Applies the op to `operands` and identifies each result. Sets `whole` to
+    /// the digest of all results together.
     llvm::SmallVector<Known, 1> apply(llvm::ArrayRef<Known> operands,
                                       uint64_t &whole) const;
     Known move(llvm::ArrayRef<Known> operands) const;
   };
   static Alone ofEinsum(mlir::Operation *op);
 
-  /// A flat decomposition: values are numbered, operands first.
+  /// The decomposition of an op as a flat list of ops. Values are numbered,
+  /// operands first.
   struct Recipe {
     struct Part {
       Alone alone;
@@ -120,8 +122,8 @@ private:
   /// `operands` numbers the op's operands; equal values have the same number.
   const Recipe &getRecipe(mlir::Operation *op,
                           llvm::ArrayRef<unsigned> operands);
-  /// Appends the parts of `op`, whose operands have the given numbers, and
-  /// returns the numbers of its results.
+  /// Appends the ops into which `op` decomposes to `recipe`. `operands` are the
+  /// numbers of the operands of `op`. Returns the numbers of its results.
   static llvm::SmallVector<unsigned, 1>
   flatten(mlir::Operation *op, llvm::ArrayRef<unsigned> operands,
           Recipe &recipe);

@@ -36,8 +36,8 @@ public:
   void record(mlir::Operation *op,
               llvm::ArrayRef<interp::DeviceValues> results);
 
-  /// The last op of every name and whole type: the final form of the value,
-  /// after all the steps that compute it. Entries are in order of execution.
+  /// For each name and global type, the last op with that name and type: it
+  /// computes the final form of the value. Entries are in order of execution.
   llvm::MapVector<std::pair<llvm::StringRef, mlir::Type>, mlir::Operation *>
   getFinalOps() const;
   /// The results of `op`, one for each time it ran.

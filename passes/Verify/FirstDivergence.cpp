@@ -59,7 +59,8 @@ private:
   llvm::DenseSet<uint64_t> elements;
 };
 
-/// How a value on devices relates to the whole program.
+/// Says how a value on devices occurs in the whole program: as blocks of a
+/// value (known), only as scattered elements (moved), or not at all (strange).
 struct Standing {
   enum Kind { Strange, Moved, Known } kind = Strange;
   AxisList partial = {}; ///< Axes along which it must still be combined.
@@ -139,8 +140,8 @@ private:
   /// The results of the local program's ops, for each execution.
   llvm::DenseMap<Value, std::vector<DeviceValues>> runs;
   llvm::DenseMap<Value, Standing> standings;
-  /// Operations that lead to the wrong result and whose own results are not
-  /// known.
+  /// Ops that the wrong result is computed from, and whose own results are not
+  /// `Known`.
   llvm::SmallPtrSet<Operation *, 32> suspects;
 };
 } // namespace
@@ -184,7 +185,8 @@ bool PartingFinder::runBoth(unsigned index) {
   return left >= 0 && !known.isFull();
 }
 
-/// Classifies `parts`, either unchanged or combined along some axes.
+/// Returns the standing of a value with the buffers `parts`, one for each
+/// device. The buffers are tried as they are, and combined along some axes.
 Standing PartingFinder::judge(ArrayRef<TensorValue> parts, const Mesh *mesh) {
   if (known.haveBlocks(parts))
     return {Standing::Known};
@@ -219,7 +221,7 @@ const Standing &PartingFinder::getStanding(Value value) {
   auto [entry, isNew] = standings.try_emplace(value);
   if (!isNew)
     return entry->second;
-  // Arguments of regions are judged by the values that are passed to them.
+  // A region's argument counts as known; the values passed to it are judged.
   auto found = runs.find(value);
   if (found == runs.end())
     return standings[value] = {Standing::Known};
@@ -310,8 +312,8 @@ bool PartingFinder::run(unsigned index) {
   Value wrong =
       local.getFunction().getBody().front().getTerminator()->getOperand(index);
   follow(wrong);
-  // In program order, find the first op that makes a strange result from
-  // operands that are not strange, or else the first one that moves elements.
+  // Find the first op with a `Strange` result but no `Strange` operand, or else
+  // the first op with a `Moved` result but only `Known` operands.
   Operation *strange = nullptr, *moved = nullptr;
   local.getFunction().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (!suspects.contains(op) || op->getNumRegions() > 0)
@@ -332,7 +334,7 @@ bool PartingFinder::run(unsigned index) {
     report(first);
     return true;
   }
-  // All values are known, but the result has the wrong layout.
+  // All values match the whole program, so only the result's layout is wrong.
   if (auto manual = wrong.getDefiningOp<ManualOp>()) {
     report(manual.getBody().front().getTerminator());
     return true;

@@ -11,8 +11,8 @@
 /// * *known* if every device's buffer is a block of some value of the whole
 ///   program, or becomes such a block if combined along some axes (a partial
 ///   sum),
-/// * *moved* if at least all its elements, or their sums, occur in that
-/// program,
+/// * *moved* if at least all its elements, or their sums along some axes, occur
+///   in the whole program,
 /// * *strange* otherwise.
 ///
 /// A wrong result is traced back through all values that are not known. Correct
@@ -33,9 +33,9 @@
 
 namespace tp {
 
-/// Runs both programs on `data` in a prime field, and says in a remark where
-/// result `index` of the local program goes wrong. Returns false, and emits
-/// nothing, if this cannot be found.
+/// Runs both the whole and the local program on `data` in a prime field, and
+/// emits a remark that says where result `index` of the local program goes
+/// wrong. Returns false, and emits nothing, if no such place is found.
 bool explainFirstDivergence(const ProgramPair &programs, unsigned index,
                             const DataSet &data);
 

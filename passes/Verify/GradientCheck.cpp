@@ -42,8 +42,8 @@ struct Change {
     return std::isfinite(tangent) && std::isfinite(inner);
   }
   bool isEqual(double tolerance) const {
-    // Where a function is flat, only rounding errors are left: 1 - tanh(x)^2,
-    // for example, should be 0.
+    // Where a function is flat, its derivative is only a rounding error: 1 -
+    // tanh(x)^2 at a large x, for example, is nearly 0.
     double rounding = 1e-12 * (1 + (std::isfinite(loss) ? std::abs(loss) : 0));
     return std::abs(tangent - inner) <=
            tolerance * (size + std::abs(tangent)) + rounding;

@@ -12,8 +12,9 @@
 using namespace mlir;
 using namespace tp;
 
-/// Indices are not computed by deeper chains of ops, and a search to this depth
-/// is fast.
+/// The depth of the search through the ops that compute an index. Programs do
+/// not use longer chains of ops for an index, and a search to this depth is
+/// fast.
 static constexpr unsigned kMaxDepth = 16;
 
 static IndexBounds getBounds(Value value, unsigned depth);

@@ -37,8 +37,9 @@ IndexCoverage::IndexCoverage(func::FuncOp function) {
   });
 }
 
-/// Adds an index to cover. A branch index that is computed, not drawn, need not
-/// reach the out-of-range case.
+/// Requires that the cases of an index are reached. If the index selects a
+/// branch and is computed rather than drawn, its out-of-range case is not
+/// required.
 void IndexCoverage::addIndex(OpOperand &use, bool isDrawn) {
   AddressedDim dim = *getAddressedDim(use);
   if (dim.extent < 1 || dim.last < 1)

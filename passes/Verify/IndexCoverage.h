@@ -26,8 +26,8 @@ namespace tp {
 
 class IndexCoverage {
 public:
-  /// Covers the whole program. Cases that no data can reach, such as an
-  /// out-of-range value of a clamped index, are not required.
+  /// Requires all cases of all indices in `function`, except those that no data
+  /// can reach, such as an out-of-range value of a clamped index.
   explicit IndexCoverage(mlir::func::FuncOp function);
 
   /// The interpreter must call this before each op.
@@ -48,7 +48,7 @@ private:
     enum Kind { Index, Branch, Loop } kind;
     mlir::Operation *op;
     unsigned operand;
-    /// Cases in the order of the table above.
+    /// One bit for each case, in the order of the table in the file comment.
     llvm::SmallBitVector wanted, reached;
   };
 

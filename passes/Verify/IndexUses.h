@@ -26,8 +26,8 @@ std::optional<AddressedDim> getAddressedDim(mlir::OpOperand &use);
 /// `value`, either unchanged or as a part of an index.
 llvm::SmallVector<mlir::OpOperand *> findIndexUses(mlir::Value value);
 
-/// The largest extent of a dimension that elements of `value` address; none if
-/// they address no dimension.
+/// Returns the size of the largest dimension into which elements of `value` are
+/// indices; none if the elements are not used as indices.
 std::optional<int64_t> getIndexedExtent(mlir::Value value);
 
 } // namespace tp

@@ -23,8 +23,9 @@ struct Part {
 };
 } // namespace
 
-/// Describes an argument or a result as a part of the tensor with that name and
-/// type, if it is such a part and is neither reshaped nor permuted.
+/// Describes an argument or a result of type `value` as a part of the tensor
+/// named `tensor`, which has type `whole`. Returns none if it is no such part,
+/// or if it is reshaped or permuted.
 static std::optional<Part> getPart(SourceAttr source, StringAttr name,
                                    Type value, StringAttr tensor,
                                    RankedTensorType whole) {

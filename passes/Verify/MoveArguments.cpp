@@ -62,8 +62,9 @@ private:
     return ConstantOp::create(builder, loc, type,
                               DenseElementsAttr::get(type, value));
   }
-  /// Computes whether each element is increased: one bit of a hash of the
-  /// element's bits.
+  /// Emits a truth value for each element of `x`: true if the element is
+  /// increased, false if it is decreased. The truth value is one bit of a hash
+  /// of the element's bits.
   Value chooseSign(Value x, RankedTensorType type);
 
   OpBuilder builder;

@@ -35,10 +35,10 @@ static bool takesPart(const Segment &segment) {
   return isa<DynamicSliceOp, DynamicUpdateSliceOp>(segment.whole);
 }
 
-/// How often a segment with this number of elements is run. Integers, unlike
-/// residues, may miss an error by chance, and so may cumulative maxima: large
-/// values in one block hide errors in another. A dynamic slice or update should
-/// start at every position at least once.
+/// Returns how often a segment with this number of elements is run. Integers,
+/// unlike residues in a prime field, may miss an error by chance. So may
+/// cumulative maxima: large values in one block hide errors in another. A
+/// dynamic slice or update should start at every position at least once.
 static unsigned getNumTrials(const Segment &segment, func::FuncOp function,
                              double elements) {
   if (takesPart(segment) && elements < 1 << 13)
@@ -89,9 +89,8 @@ TensorValue SegmentRunner::draw(RankedTensorType type) {
   return tensor;
 }
 
-/// Buffers that together represent `value`: copies on devices that should hold
-/// copies, and partial values that are random except that they combine to
-/// `value`.
+/// Draws buffers that together represent `value`. Devices that should hold
+/// copies get copies. Partial values are random, but combine to `value`.
 DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
                                        const Mesh &mesh, Padding padding) {
   Layout layout = getLayout(type, mesh);
@@ -100,7 +99,7 @@ DeviceValues SegmentRunner::distribute(TensorValue value, RankedTensorType type,
   DeviceValues parts = distributor.scatter(value, layout, type, padding);
   if (getSize(unreduced) == 1)
     return parts;
-  // Groups of devices that hold the same part of the value use copies of the
+  // If several groups of devices hold the same block of the value, they use the
   // same addends.
   std::map<SmallVector<int64_t>, TensorValue> addends;
   AxisList held = layout.sharding.getDimAxes();
@@ -225,14 +224,14 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
                              uint64_t seed) {
   std::optional<CheckResult> small;
   CheckResult result;
-  // Flags for mesh, extents, whole, offsets and parts.
+  // Each row sets the flags mesh, extents, whole, offsets and parts.
   static const Sizes attempts[] = {
       {true, true, true, true, true},     {true, true, true, true, false},
       {true, true, false, true, false},   {true, true, false, false, false},
       {false, true, false, false, false}, {}};
   for (const Sizes &sizes : attempts) {
-    // A form that differs on small sizes may be right on the true sizes, so the
-    // result on the true sizes counts.
+    // A local form that is wrong on small sizes may be right on the true sizes.
+    // So the check on the true sizes decides.
     if (small && sizes.extents)
       continue;
     std::string reason;
@@ -251,8 +250,8 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
     if (!result.isFailure())
       continue;
     result.reproducer = printReproducer(*scratch, segment);
-    // The shrunk form keeps the order of all sizes, so its failure counts. At
-    // true sizes random starts may miss the position that is wrong.
+    // Shrinking slices and updates keeps the order of sizes, so a failure is
+    // final. Random starts on the true sizes might miss the wrong position.
     if (sizes.parts && takesPart(segment))
       return result;
     small = result;

@@ -32,7 +32,8 @@ struct Segment {
   mlir::Operation *whole;
   /// The local ops in program order. They read only each other and `operands`.
   llvm::SmallVector<mlir::Operation *> local;
-  /// The local values of the whole op's operands, and of its results.
+  /// The values of the local program that represent the operands of `whole`,
+  /// and those that represent its results.
   llvm::SmallVector<mlir::Value> operands, results;
   /// Which operands have zeros in their padding.
   llvm::SmallVector<bool> zeroPadded;

@@ -12,8 +12,9 @@ int64_t PartShrinker::Rows::block() const {
 
 int64_t PartShrinker::Rows::window() const { return std::min(part, block()); }
 
-/// Returns the smallest numbers that are in the same order as the large ones,
-/// with a shorter last block only if the large tensor has one.
+/// Returns the smallest sizes on `devices` devices that are in the same order
+/// as the sizes in `large`. The last block is shorter than the others only if
+/// it is shorter in the large tensor, too.
 std::optional<PartShrinker::Rows> PartShrinker::shrink(const Rows &large,
                                                        int64_t devices) {
   if (large.devices == 1)
@@ -33,7 +34,8 @@ std::optional<PartShrinker::Rows> PartShrinker::shrink(const Rows &large,
   return small;
 }
 
-/// Fills the maps. Returns false if one number would be mapped to several.
+/// Fills the maps from numbers of the large form to numbers of the small form.
+/// Returns false if a number would be mapped to several numbers.
 bool PartShrinker::relate() {
   auto add = [](Map &map, int64_t from, int64_t to) {
     return map.try_emplace(from, to).first->second == to;
@@ -73,7 +75,7 @@ std::optional<PartShrinker> PartShrinker::create(Operation *op,
     const AxisList &cutting = layout.dims[dim].axes;
     int64_t devices = 1;
     for (const AxisRef &axis : cutting) {
-      // If only a part of an axis is used, `size` would not be the axis's size.
+      // A sub-axis is refused: `size` is not the size of the whole axis.
       if (!axis.isFull(mesh))
         return std::nullopt;
       int64_t size = std::min<int64_t>(axis.size, cutting.size() > 1 ? 2 : 3);

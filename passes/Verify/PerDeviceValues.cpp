@@ -14,8 +14,8 @@ using namespace tp;
 using namespace tp::spmd;
 using namespace tp::interp;
 
-/// A known value that differs between devices is kept once for every device, so
-/// meshes are limited to this size.
+/// The largest number of devices for which values that differ between devices
+/// are computed: such a value is stored once for each device.
 static constexpr int64_t kMostDevicesWithPlaces = 4096;
 /// Large enough for tables with one entry per device.
 static constexpr int64_t kMaxElements = kMostDevicesWithPlaces;

@@ -43,15 +43,16 @@ DataSet tp::getDataSet(uint64_t seed, unsigned number) {
 
 namespace {
 
-/// The properties of one element to draw.
+/// The properties of an element that is to be drawn.
 struct ElementKind {
   Signs sign; ///< One of the first three.
   bool isLarge = false;
   bool isZero = false; ///< Numbers only; a truth value depends on `sign`.
 };
 
-/// Divides a tensor into lines. With the same seed, equal shapes get equal
-/// lines.
+/// Divides a tensor into lines: sets of elements whose indices agree in some
+/// dimensions. With the same seed, tensors of equal shapes are divided into the
+/// same lines.
 class LineCutter {
 public:
   LineCutter(ArrayRef<int64_t> shape, uint64_t seed)
@@ -66,7 +67,8 @@ public:
           isAlong.set(dim);
   }
 
-  /// The kind of element `i`. Signs and sizes depend on `argument`.
+  /// Returns the kind of element `i`. The sign and the size of its line are
+  /// drawn with the seed `argument`.
   ElementKind getKind(int64_t i, uint64_t argument) const {
     int64_t line = 0, place = 0, length = 1;
     for (unsigned dim = shape.size(); dim-- > 0; i /= shape[dim]) {
@@ -162,7 +164,7 @@ TensorValue ArgumentDrawer::drawFloats() {
     greatest = -8;
   }
   if (data.magnitudes == Magnitudes::Wide) {
-    // Programs that may overflow do so on the first data sets.
+    // Numbers of the first data sets reach 2^11, so that programs may overflow.
     least = data.narrows ? random.pick({-16, -11, -6}) : random.pick({-11, -6});
     greatest = least + 22;
   }
@@ -205,8 +207,8 @@ void ArgumentDrawer::drawIndices(int64_t extent, bool isUnsigned,
   if (data.narrows && extent > 1 && random.percent(50))
     part = llvm::divideCeil(
         extent, int64_t(1) << random.draw(1, llvm::Log2_64_Ceil(extent)));
-  // The order is the same for all data set numbers; only the out-of-range
-  // indices differ.
+  // The permutation depends only on the seed, the argument and `part`, so that
+  // a data set continues where the previous one ended.
   SmallVector<int64_t> order = Random(orderSeed).permutation(part);
   Random outside(orderSeed + extent + first);
   for (auto [i, index] : llvm::enumerate(indices)) {

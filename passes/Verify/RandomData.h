@@ -24,10 +24,11 @@ enum class Signs : uint8_t {
   Positive,
   Alternating, ///< Arguments alternate in sign: products are negative.
   PerArgument, ///< One of the first three for each argument.
-  /// One sign for each line, a set of elements whose indices agree in some
-  /// dimensions. Most lines contain large numbers. In every second line, one
-  /// element is zero or has the opposite sign; it is the same element in all
-  /// arguments that are divided into equal lines.
+  /// Each line has one sign. A line is a set of elements whose indices agree in
+  /// some dimensions. Most lines contain large numbers. In about half of the
+  /// lines, one element is an exception: it is zero or has the opposite sign.
+  /// Arguments that are divided into the same lines have their exceptions at
+  /// the same elements.
   PerLine,
 };
 
@@ -47,18 +48,20 @@ struct DataSet {
   unsigned number = 0; ///< Indices continue from one number to the next.
   Signs signs = Signs::Any;
   Magnitudes magnitudes = Magnitudes::Integers;
-  /// Each argument's indices address only a part of their dimension, so that
-  /// indices computed from several arguments do as well.
+  /// Draws the indices of about half of the arguments from only the front of
+  /// their dimension, so that indices computed from several arguments are often
+  /// in range, too.
   bool narrows = false;
 };
 
 /// Returns data set `number` of a sequence. The first five cover all kinds.
 DataSet getDataSet(uint64_t seed, unsigned number);
 
-/// Draws the arguments of `function`. Indices count through a permutation of
-/// all positions, continuing from one data set number to the next. About every
-/// eighth index is out of range (every third, if the data set narrows). Other
-/// integers are from -4 to 4, or 0 to 8 if unsigned.
+/// Draws the arguments of `function`. The elements of an index argument count
+/// through a permutation of all positions, and the next data set number
+/// continues the count. One index in about eight is out of range, or one in
+/// about three if `data.narrows` is set. Other integers are from -8 to 8, or
+/// from 0 to 8 if unsigned.
 llvm::SmallVector<TensorValue> drawArguments(interp::DenseEvaluator &evaluator,
                                              mlir::func::FuncOp function,
                                              const DataSet &data);

@@ -13,8 +13,9 @@
 using namespace mlir;
 using namespace tp;
 
-/// Inserts an identity transpose after an argument: the result of an op may
-/// have anything in its padding, while an argument of an entry has zeros.
+/// Inserts an identity transpose after an argument, so that the value becomes
+/// the result of an op. An op's result may have any padding, while an entry's
+/// argument is padded with zeros.
 static Operation *hideArgument(BlockArgument argument) {
   OpBuilder builder(argument.getContext());
   builder.setInsertionPointToStart(argument.getOwner());

@@ -64,10 +64,11 @@ private:
 
 } // namespace
 
-/// A factor is sharded in the same way in all dimensions that consist of it
-/// alone, and not at all if the op needs it whole. Dimensions of several
-/// factors are left to tp-verify-partition, as are the factors of a local
-/// reshape, which are determined by sizes.
+/// Checks how factors are sharded. A factor must be sharded in the same way in
+/// all dimensions that consist of this factor alone, and must not be sharded if
+/// the op needs it unsplit. tp-verify-partition checks dimensions that consist
+/// of several factors. It also checks the factors of a local reshape, whose
+/// sharding follows from sizes.
 LogicalResult RuleVerifier::verifyFactors() {
   if (isLocal && isa<ReshapeOp>(op))
     return success();

@@ -55,8 +55,8 @@ private:
                : segment.results[t - segment.operands.size()];
   }
 
-  /// A constant that is multiplied by a position along axes: the block size of
-  /// a dimension that these axes split.
+  /// A constant that the local form multiplies by the device's position along
+  /// `axes`. It is the block size of a dimension that these axes split.
   struct Offset {
     ConstantOp constant;
     AxisList axes;
@@ -150,7 +150,8 @@ createShrinker(const Segment &segment, ArrayRef<TensorSharding> layouts,
   return make(PartShrinker::create(op, layouts.front(), mesh));
 }
 
-/// Sets `counts`, and the sizes of the axes that split its dimensions.
+/// Creates the shrinker `counts` if the local form contains counts, and resizes
+/// the axes that split the dimensions with counts.
 void ScratchBuilder::shrinkCounts() {
   if (!sizes.parts)
     return;
@@ -158,8 +159,8 @@ void ScratchBuilder::shrinkCounts() {
   for (unsigned t = 0; t < segment.operands.size() + segment.results.size();
        ++t) {
     layouts.push_back(getLocalSharding(typeOf(getLocalTensor(t)), mesh));
-    // If only a part of an axis is used, the chosen size would be that of the
-    // part, not of the axis.
+    // Give up on a sub-axis: the chosen size would be that of the sub-axis, not
+    // that of the whole axis.
     for (const AxisRef &axis : layouts.back().getDimAxes())
       if (!axis.isFull(mesh))
         return;
@@ -170,8 +171,9 @@ void ScratchBuilder::shrinkCounts() {
       meshShrinker.resize(axis, size);
 }
 
-/// The new shape of a helper value on a device, which consists of rows of the
-/// tensor or of a part of it, or of row indices.
+/// Returns the new shape of a helper value, which is an intermediate result on
+/// a device. The helper value consists of rows of a tensor or of a part of it,
+/// or is a list of row indices.
 std::optional<Shape> ScratchBuilder::inferCounted(RankedTensorType type) {
   unsigned t = counts->getReference();
   RankedTensorType large = typeOf(getLocalTensor(t));
@@ -252,8 +254,9 @@ bool ScratchBuilder::countsNarrowly() {
   });
 }
 
-/// The block size, after shrinking, of the dimensions that `offset` belongs to;
-/// none if there is no such dimension, or if their block sizes differ.
+/// Returns the block size, after shrinking, of the dimensions that are split
+/// along the axes of `offset` into blocks of the size in `offset`. Returns none
+/// if there is no such dimension, or if their new block sizes differ.
 std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
   std::optional<int64_t> found;
   for (unsigned t = 0; t < shapes.size(); ++t) {
@@ -276,7 +279,8 @@ std::optional<int64_t> ScratchBuilder::shrinkOffset(const Offset &offset) {
   return found;
 }
 
-/// Returns true if the op computes floats and an integer operand has `factor`.
+/// Returns true if the op has a float result and an integer operand with a
+/// dimension along `factor`. Such an operand may contain indices.
 bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
   Operation *op = segment.whole;
   if (!llvm::any_of(op->getResultTypes(), isFloatTensor))
@@ -288,9 +292,9 @@ bool ScratchBuilder::indexesAlong(const ShardingRule &rule, unsigned factor) {
   return false;
 }
 
-/// Returns true if the local form counts along `factor` of a result that is not
-/// sharded there. It then compares positions along `factor` with positions
-/// along another dimension.
+/// Returns true if a result is not sharded along `factor` and the local form
+/// numbers the positions along it. The local form then compares these positions
+/// with positions along another dimension.
 bool ScratchBuilder::countsAlong(const ShardingRule &rule, unsigned factor) {
   unsigned operands = segment.whole->getNumOperands();
   return llvm::any_of(segment.local, [&](Operation *op) {
@@ -328,9 +332,9 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
     meshShrinker.use(sharding);
-    // Keep the axes of dimensions with several factors, whose sizes are
-    // related, and of exchanged dimensions, whose elements and positions the
-    // local form counts.
+    // Keep the sizes of axes that split a dimension of several factors, as
+    // these factors have related sizes, or an exchanged dimension, as the local
+    // form counts its elements or positions.
     for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
       ArrayRef<unsigned> factors = rule.getTensor(t)[dim];
       if (!isCounted(t, dim) &&
@@ -353,9 +357,9 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
 }
 
 void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
-  // Positions that are computed from block numbers are compared with indices
-  // along another dimension: positions of queries, for example, with those of
-  // keys. That other dimension must stay the longer of the two.
+  // The local form computes positions from block numbers, such as positions of
+  // queries, and compares them with indices along another dimension, such as
+  // the keys. The other dimension must stay the longer one.
   bool countsBlocks = llvm::any_of(segment.local, llvm::IsaPred<AxisIndexOp>);
   int64_t longest = 0;
   SmallVector<int64_t> extents(rule.factors.size());
@@ -412,7 +416,7 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
         extent *= extents[factor];
-      // An exchanged factor has different sizes in different tensors.
+      // Tensors may differ in the size of an exchanged factor: keep each size.
       shape.push_back(isExchanged(rule, factors) ? size : extent);
     }
     localShapes[getLocalTensor(t)] = shape;
@@ -431,9 +435,9 @@ RankedTensorType ScratchBuilder::shrink(RankedTensorType type,
       meshShrinker.getMesh());
 }
 
-/// The new shape of a helper value of a reshape that sends data. The dimensions
-/// that it moves keep their sizes; the dimensions around them are those of the
-/// operand.
+/// Returns the new shape of an intermediate result of a reshape that sends
+/// data. The dimensions that the reshape changes keep their sizes. The
+/// dimensions around them get the operand's new sizes.
 std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
   RankedTensorType input = typeOf(segment.operands.front());
   auto restacks = getRestacks(
@@ -453,9 +457,10 @@ std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
   return shape;
 }
 
-/// The new whole shape of a helper value: the shape of an operand or result of
-/// the segment that has the same layout. If an op exchanges data, helpers are
-/// parts of its result along dimensions that keep their sizes.
+/// Returns the new whole shape of an intermediate result: that of an operand of
+/// `op`, or of an operand or result of the segment, with the same type. If the
+/// segment's op exchanges data, an intermediate result may also be a part of
+/// the op's result, along dimensions that keep their sizes.
 std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
                                                 RankedTensorType type) {
   Shape old(Program::getWholeType(type).getShape());
@@ -492,7 +497,7 @@ std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
     return found;
   if (isa<ReshapeOp>(segment.whole))
     return inferRestacked(old);
-  // A backward read uses indices along the exchanged dimension.
+  // A reversed read of the exchanged dimension uses a list of its indices.
   if (isa<SpliceOp>(segment.whole) && !type.getEncoding() &&
       type.getRank() == 1 && isIntegerTensor(type))
     return old;

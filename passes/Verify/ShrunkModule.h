@@ -22,11 +22,12 @@ struct Sizes {
   bool mesh = false;    ///< Axes.
   bool extents = false; ///< Extents of factors.
   bool whole = false;   ///< Also extents of factors that the op needs whole.
-  /// Offsets of a device's block; if not set, dimensions counted in blocks are
-  /// kept.
+  /// Offsets of a device's block. If these are not shrunk and the local form
+  /// computes with the device's position, sharded dimensions keep their sizes.
   bool offsets = false;
-  /// Dimensions along which a splice exchanges data, or of which a dynamic
-  /// slice or update accesses a part, and the axes that split these dimensions.
+  /// Dimensions along which a splice or a window op exchanges data, dimensions
+  /// that a dynamic slice or update slices, and the axes that split these
+  /// dimensions.
   bool parts = false;
 };
 

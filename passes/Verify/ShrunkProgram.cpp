@@ -16,15 +16,15 @@
 using namespace mlir;
 using namespace tp;
 
-/// The small size of dimensions that are longer than this and are free to
-/// shrink.
+/// The size of a dimension that has shrunk freely. Shorter dimensions keep
+/// their sizes.
 static constexpr int64_t kSmall = 3;
-/// Sizes that are at most this far apart are near each other.
+/// Two sizes count as near each other if they differ by at most this much.
 static constexpr int64_t kNear = 8;
 
 namespace {
-/// How a dimension shrinks. Each time that an op does not verify on the new
-/// sizes, its dimensions go to the next level.
+/// How a dimension shrinks. If an op does not verify on the new sizes, its
+/// dimensions are raised to the next level.
 enum Level : unsigned {
   Alone,    ///< To a small size.
   Together, ///< By as much as near sizes: 256 and 255 to 4 and 3.
@@ -79,17 +79,17 @@ public:
       tie(end->getOperand(a), end->getOperand(b));
   }
 
-  /// Gives the values of `copy` their small types. If that makes an op invalid,
-  /// raises the levels of its dimensions and returns false; the caller then
-  /// tries again on another copy. At the latest, this ends when all sizes are
-  /// the original ones.
+  /// Gives the values of `copy` their small types. If an op is then invalid,
+  /// raises the levels of the op's dimensions and returns false. The caller
+  /// then tries again with a new copy. This ends at the latest when all sizes
+  /// are the original ones.
   bool shrink(func::FuncOp copy);
 
 private:
   void number();
   void tie(Operation *op);
   void tie(Value a, Value b);
-  /// Raises a dimension to at least `level`.
+  /// Raises the level of a dimension to at least `level`.
   void raise(unsigned node, unsigned level) {
     unsigned &own = levels[node];
     own = std::max(own, level);
@@ -99,14 +99,16 @@ private:
   /// Raises the dimensions of an op to one level above their levels in
   /// `levels`. Returns true if any could be raised.
   bool raise(Operation *op, const DenseMap<unsigned, unsigned> &levels);
-  /// The levels of the classes, by their leaders.
+  /// Returns the level of each class of equal dimensions, by the leader of the
+  /// class.
   DenseMap<unsigned, unsigned> getLevels();
-  /// Computes, for sizes that shrink together, by how much each of them
-  /// shrinks.
+  /// Groups sizes that are near each other, and computes by how much the sizes
+  /// of a group shrink.
   void findShifts(const DenseMap<unsigned, unsigned> &levels);
   int64_t shrink(int64_t size, unsigned level);
 
-  /// Returns all values of a function in an order that is the same in a copy.
+  /// Returns all values of a function. The values of a copy of the function are
+  /// returned in the same order.
   static SmallVector<Value> collect(func::FuncOp function);
   static void forEachOp(func::FuncOp function,
                         llvm::function_ref<void(Operation *)> visit) {
@@ -114,7 +116,8 @@ private:
   }
 
   func::FuncOp function;
-  /// The number of each value's first dimension.
+  /// The number of each value's first dimension. The value's other dimensions
+  /// have the numbers that follow.
   DenseMap<Value, unsigned> first;
   llvm::EquivalenceClasses<unsigned> classes;
   /// The levels of dimensions; a class has the highest level of its members.
@@ -183,8 +186,8 @@ bool Shrinker::raise(Operation *op,
   auto getClass = [&](Value value, int64_t dim) {
     return classes.getLeaderValue(first[value] + dim);
   };
-  // A dimension in which all tensors have the same class is not the cause, for
-  // example a dimension that a slice takes whole.
+  // Raise only dimensions in which the tensors have different classes: a
+  // dimension that a slice takes whole, for example, is not the cause.
   auto isWrong = [&](int64_t dim) {
     return llvm::any_of(tensors, [&](Value value) {
       return typeOf(value).getRank() != typeOf(tensors[0]).getRank() ||

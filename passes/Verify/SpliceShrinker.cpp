@@ -14,7 +14,8 @@ using namespace tp;
 static constexpr size_t kMostDistances = 8;
 static constexpr int64_t kMostDevices = 128;
 
-/// The rows of its input that a piece contains, in either reading direction.
+/// Returns the rows of the input that `piece` contains. A piece with a negative
+/// stride contains them in reverse.
 static BlockRows getSource(const Piece &piece) {
   if (piece.stride > 0)
     return {piece.start, piece.start + piece.size};
@@ -61,8 +62,8 @@ int64_t SpliceShrinker::mapDistance(int64_t distance) const {
       toRing(nearest->second + (wanted - nearest->first), small.devices);
   if (nearest->first == wanted)
     return found;
-  // No window uses this distance, so map it to one that no window of the small
-  // splice uses.
+  // Map a distance that no window uses to a distance that no window of the
+  // small splice uses.
   auto isAsked = [&](int64_t d) {
     return llvm::any_of(distances,
                         [&](const auto &entry) { return entry.second == d; });
@@ -120,9 +121,10 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
   return findWindows(large);
 }
 
-/// The small number of rows between two neighbouring ends of pieces. If every
-/// device holds the whole tensor, no blocks are left out, since devices read
-/// different parts of it.
+/// Returns the number of rows of a segment after shrinking. A segment lies
+/// between two neighbouring ends of pieces. If every device holds the whole
+/// tensor (not `isCut`), no blocks are left out, since devices read different
+/// parts of the tensor.
 int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
                                       bool isCut) const {
   auto [blocks, rest] = divide(rows, large.block);
@@ -131,7 +133,9 @@ int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
   return blocks * small.block + rest;
 }
 
-/// Fills `small`. Returns false if the small numbers do not describe a splice.
+/// Shrinks the splice to blocks of `block` rows and at most `blocksKept` blocks
+/// in a segment, and stores the sizes in `small`. Returns false if these sizes
+/// do not describe a splice.
 bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
   small = Numbers();
   small.block = block;
@@ -178,8 +182,8 @@ bool SpliceShrinker::shrink(int64_t block, int64_t blocksKept) {
   return isSplice;
 }
 
-/// Returns true if blocks of the small tensors are distributed like those of
-/// the large tensors.
+/// Returns true if the small tensors are split into blocks like the large ones:
+/// the last block is shorter, or empty, in both or in neither.
 bool SpliceShrinker::liesAlike() const {
   for (auto [i, cut] : llvm::enumerate(isCut)) {
     if (!cut)
@@ -193,8 +197,9 @@ bool SpliceShrinker::liesAlike() const {
   return true;
 }
 
-/// Returns true if rows that are counted from the end of a block are counted
-/// from the end of the shrunk block, too.
+/// Returns true if the counts in a reversed read shrink correctly: a row's
+/// distance from the end of a block must become its distance from the end of a
+/// small block.
 bool SpliceShrinker::countsBackAlike(const Window &was,
                                      const Window &is) const {
   auto getStart = [](const Window &window, int64_t block) {
@@ -209,8 +214,10 @@ bool SpliceShrinker::countsBackAlike(const Window &was,
   return mapRows(getStart(was, large.block)) == getStart(is, small.block);
 }
 
-/// Relates the large numbers to the small ones. Returns false if a window
-/// differs in more than its numbers, or if two numbers become the same.
+/// Fills the maps from numbers of the large splice to numbers of the small
+/// splice. Returns false if a window of the small splice differs from the large
+/// one in more than its numbers, or if two different numbers would become the
+/// same.
 bool SpliceShrinker::relate() {
   distances = {{0, 0}};
   places = {{0, 0}};
@@ -246,8 +253,8 @@ bool SpliceShrinker::relate() {
       values.insert(to);
     return values.size() == map.size();
   };
-  // There must be an unused small distance, to which distances that no window
-  // uses are mapped.
+  // At least one distance in the small form must stay unused: distances that no
+  // window uses are mapped to it.
   return keepsApart(distances) && keepsApart(places) &&
          int64_t(distances.size()) < small.devices;
 }
@@ -265,7 +272,8 @@ bool SpliceShrinker::findDevices(int64_t grain) {
   return large.devices < kMostDevices && fits(large.devices);
 }
 
-/// Finds small numbers, with a multiple of `grain` devices.
+/// Finds shrunk sizes of the splice, with a device count that is a multiple of
+/// `grain`. Returns false if there are none.
 bool SpliceShrinker::shrink(int64_t grain) {
   SmallVector<int64_t> blocks;
   for (int64_t block = 8; block < large.block; block += block / 2)
@@ -318,9 +326,9 @@ void SpliceShrinker::mapNumbers(Operation *copy) const {
   if (!value)
     return;
   int64_t number = value.getSplatValue<APInt>().getSExtValue();
-  // A constant that is multiplied by a device's position is the number of rows
-  // in a block. A constant with one dimension is the last of the indices at
-  // which a block is read backwards, which is one of its rows.
+  // Two kinds of constants are numbers of rows. A constant that is multiplied
+  // by a device's position is the size of a block. A constant with one
+  // dimension is the largest index of a reversed read.
   bool isRows = constant.getType().getRank() == 1 ||
                 llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
   constant.setValueAttr(DenseElementsAttr::get(

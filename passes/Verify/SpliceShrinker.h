@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Shrinking a splice along a sharded dimension to fewer devices and
-/// shorter blocks.
+/// \file Shrinks a splice along a sharded dimension to fewer devices and
+/// shorter blocks. A splice concatenates slices of its inputs, called pieces.
 ///
 /// The local form of a splice contains counts: it refers to devices by their
 /// distance on the ring, and to rows by their position in a block. Arbitrary
@@ -18,14 +18,16 @@
 ///     whole    2 | 131070 = 8192 blocks - 2         blocks of 16
 ///     small    2 |     46 =    6 blocks - 2         blocks of 8
 ///
-/// A count of rows is `blocks * block + rest`, with a rest of at most half a
-/// block, and the small count is `(blocks - gone) * small + rest`. For rows
-/// inside a block `gone` is 0: rows [14, 16) of a block of 16 become rows [6,
-/// 8) of a block of 8. Distances are those of the windows of the small pieces
-/// (see Halo.h), and a row at which the result changes from one piece to the
-/// next becomes the corresponding row of the small result. Numbers that no
-/// window uses become numbers that no small window uses, so that a wrong form
-/// stays wrong.
+/// A count of rows is written as `blocks * block + rest`, where `block` is the
+/// size of a block, and `rest` is at most half a block. The small count is
+/// `(blocks - gone) * small + rest`, where `gone` blocks are left out and
+/// `small` is the size of a small block. For rows inside a block, `gone` is 0:
+/// rows [14, 16) of a block of 16 become rows [6, 8) of a block of 8. The
+/// distances on the ring are those at which the small pieces are read (see
+/// Window in Halo.h). A row at which the result changes from one piece to the
+/// next becomes the corresponding row of the small result. A number that occurs
+/// in no window becomes a number that occurs in no small window, so that a
+/// wrong form stays wrong.
 
 #ifndef TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
 #define TPOPT_PASSES_VERIFY_SPLICESHRINKER_H
@@ -39,9 +41,10 @@ namespace tp {
 
 class SpliceShrinker final : public CountShrinker {
 public:
-  /// `layouts` are those of the inputs and of the result. None if the splice
-  /// sends nothing, if its blocks differ in size, if it skips rows by a stride,
-  /// or if no smaller numbers satisfy these rules.
+  /// Creates a shrinker. `layouts` are the layouts of the inputs and of the
+  /// result. Returns none if the splice sends nothing, if blocks differ in
+  /// size, if a stride is not 1 or -1, or if no smaller numbers satisfy the
+  /// rules in the file comment.
   static std::optional<SpliceShrinker>
   create(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts, const Mesh &mesh);
 
@@ -53,7 +56,7 @@ public:
   std::optional<int64_t> mapRows(int64_t rows, unsigned other) const override {
     return other == dim ? std::optional(mapRows(rows)) : std::nullopt;
   }
-  /// A backward read uses indices along the dimension.
+  /// A reversed read uses a list that contains one index for each row.
   std::optional<int64_t> mapIndices(int64_t count) const override {
     return mapRows(count);
   }
@@ -69,12 +72,13 @@ private:
     llvm::SmallVector<std::optional<Window>> windows; ///< None for scalars.
   };
 
-  /// Maps a number of rows, or a row, of one device's buffer.
+  /// Shrinks a number of rows, or the number of a row, in one device's buffer.
   int64_t mapRows(int64_t rows) const;
-  /// Maps the distance of a shift.
+  /// Shrinks the distance of a shift along the ring of devices.
   int64_t mapDistance(int64_t distance) const;
-  /// Maps a number that is compared with a row of the result, or that is the
-  /// start of a row in a strip.
+  /// Shrinks a position: a number that is compared with rows of the result, or
+  /// that determines where a device's rows start in the strip of rows that it
+  /// has fetched.
   int64_t mapPlace(int64_t place) const;
 
   bool read(SpliceOp op, llvm::ArrayRef<TensorSharding> layouts);
@@ -89,8 +93,8 @@ private:
 
   unsigned dim = 0;
   llvm::SmallVector<bool> isCut; ///< By tensor.
-  /// By input: the number of the first input with the same value; -1 for
-  /// scalars.
+  /// For each input, the number of the first input that is the same value; -1
+  /// for scalars.
   llvm::SmallVector<int> sources;
   Numbers large, small;
   std::map<int64_t, int64_t> distances, places;

@@ -17,8 +17,8 @@ namespace tp {
 /// Measures the time since its construction.
 class Stopwatch {
 public:
-  /// Adds the elapsed time to that of earlier passes. With `verified`, also
-  /// records in the plan how far the program is verified.
+  /// Adds the elapsed time to that of earlier passes. If `verified` is given,
+  /// also records in the plan that the program is verified to this degree.
   void addTo(mlir::ModuleOp module, std::optional<Verified> verified = {}) {
     std::chrono::duration<double, std::micro> time =
         std::chrono::steady_clock::now() - start;

@@ -169,10 +169,10 @@ static OwningOpRef<ModuleOp> prepare(ModuleOp module) {
   return prepared;
 }
 
-/// Partitioning first raises a program. In a prime field, the raised program
-/// differs from the program as written; in floating point, it may differ in
-/// rounding. So if `local` differs from `whole` as written, it is also compared
-/// with `whole` as prepared.
+/// Before a program is partitioned, it is prepared: groups of ops are replaced
+/// by larger ops. The prepared program may round differently, and computes
+/// other results in a prime field. So if `local` differs from `whole` as
+/// written, `local` is also compared with the prepared `whole`.
 LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
                                           func::FuncOp whole) {
   std::vector<Diagnostic> said;
@@ -279,7 +279,7 @@ LogicalResult VerifyAgainst::verifyPrograms(const ProgramPair &programs) {
   return success();
 }
 
-/// Emits the error of a difference; always returns failure.
+/// Emits an error that describes `difference`; always returns failure.
 LogicalResult VerifyAgainst::report(const ProgramPair &programs,
                                     const DataSet &data,
                                     const Difference &difference) {

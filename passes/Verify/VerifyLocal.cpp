@@ -97,9 +97,9 @@ private:
   func::FuncOp function;
   const Mesh &mesh;
   const PerDeviceValues places;
-  /// Values that differ between devices although their types do not say so,
-  /// with the axes along which they differ: values computed from the device's
-  /// number, or from its part in a manual region.
+  /// Values that differ between devices although they have no local type, with
+  /// the axes along which they differ. They are computed from the device's
+  /// position, or from the block that the device receives in a manual region.
   llvm::DenseMap<Value, AxisSet> own;
   /// The digests of ops that have been checked, since equal ops are checked
   /// only once. They are shortened, because the set reserves the two greatest
@@ -185,8 +185,8 @@ void LocalVerifier::findOwnValues() {
       }
       return;
     }
-    // Values that depend on a decision differ along the same axes as the
-    // decision.
+    // If the operand that decides a loop or branch differs along axes, then so
+    // do the values that pass through the loop or branch.
     if (auto flow = dyn_cast<RegionFlowOpInterface>(op))
       if (OpOperand *decision = flow.getDecision())
         for (Channel channel : getChannels(flow))
@@ -210,8 +210,9 @@ void LocalVerifier::findOwnValues() {
     });
 }
 
-/// Checks the rule of an op as in the global program. Skips ops on values
-/// without a local type, since these belong to one device only.
+/// Checks that the shardings in the local types of an op's values obey the op's
+/// sharding rule. Skips ops with values without a local type: such a value
+/// belongs to one device and is no part of a global value.
 LogicalResult LocalVerifier::verifyRules(Operation *op) {
   if (!isa<ShardingRuleOpInterface>(op) || communicates(op))
     return success();
@@ -276,7 +277,7 @@ struct VerifyLocal : tp::impl::VerifyLocalPassBase<VerifyLocal> {
     Stopwatch stopwatch;
     markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      // The global function of a certified partition is not local.
+      // Skip the global function of a certified partition: it is not local.
       if (function.isExternal() || function->hasAttr(kLocalFormAttr))
         continue;
       FailureOr<Program> program = Program::analyze(function);

@@ -29,9 +29,9 @@ using namespace tp::interp;
 
 namespace {
 
-/// Results of segments, by a hash of everything that decides whether a segment
-/// is right. 64 bits: any two of n different segments have the same key with a
-/// probability of n^2 / 2^65.
+/// The results of checked segments, keyed by a 64-bit hash of everything that a
+/// result depends on. With n different segments, the probability that any two
+/// have the same key is about n^2 / 2^65.
 using KnownSegments = std::unordered_map<uint64_t, CheckResult>;
 
 class FunctionVerifier {
@@ -76,8 +76,8 @@ private:
 
 } // namespace
 
-/// Records that `part` represents `whole`. Fails if the type of `part` is not
-/// that of a part of `whole`.
+/// Records that the local value `part` represents the global value `whole`.
+/// Fails if `part` does not have the type of one device's part of `whole`.
 LogicalResult FunctionVerifier::relate(Operation *at, Value whole, Value part) {
   // Compute this once per type: there are fewer types than values.
   Type &type = wholeTypes[part.getType()];
@@ -114,8 +114,8 @@ LogicalResult FunctionVerifier::verifyOperands(Operation *whole,
   return success();
 }
 
-/// Verifies ops with regions, and calls: both sides must be the same op.
-/// Regions are verified separately.
+/// Verifies ops with regions, and calls: the local op must be the same as the
+/// global op. Their regions are verified separately.
 LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
                                                 Operation *part) {
   if (whole->getName() != part->getName() ||
@@ -145,8 +145,9 @@ LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
   return success();
 }
 
-/// For each result of `part`, the number of the global op's result that it
-/// represents; null if `part` has no such results.
+/// Returns, for each result of the local op `part`, the number of the global
+/// op's result that it represents, or -1. Returns null if `part` has no such
+/// list.
 static DenseI64ArrayAttr getPlaces(Operation *part) {
   return part->getAttrOfType<DenseI64ArrayAttr>(kGlobalOpAttr);
 }
@@ -167,7 +168,7 @@ LogicalResult FunctionVerifier::verifyRegion(Region &whole, Region &part) {
     if (op.hasTrait<OpTrait::IsTerminator>())
       return verifyOperands(&op, part.front().getTerminator());
     Segment segment{&op, {}, {}, {}, {}};
-    // The number of results found so far, if several ops make them.
+    // How many results of the global op have been found in local ops.
     unsigned found = 0;
     for (bool isLast = false; !isLast; ++next) {
       if (next == end) {
@@ -454,7 +455,7 @@ LogicalResult VerifyPartition::verifyModule(bool &coversAll) {
     if (failed(program))
       return failure();
     ++functions;
-    // Without local types, the programs are right only if they are equal.
+    // A local program without local types must equal the global program.
     Mesh none;
     if (failed(FunctionVerifier(global, local,
                                 program->isLocal() ? *program->getMesh() : none,

@@ -31,8 +31,8 @@ struct VerifyShardings : tp::impl::VerifyShardingsPassBase<VerifyShardings> {
   void runOnOperation() override {
     Stopwatch stopwatch;
     markAllAnalysesPreserved();
-    // The local functions of a certified partition: only the global ones are
-    // verified.
+    // The local functions of certified partitions. They are skipped: only the
+    // global functions are verified here.
     llvm::DenseSet<StringAttr> localForms;
     for (auto function : getOperation().getOps<FunctionOpInterface>())
       if (auto name =
@@ -59,8 +59,7 @@ private:
       if (auto manual = dyn_cast<ManualOp>(op);
           manual && getFreeAxes(manual, table.getMesh()).empty())
         return WalkResult::skip();
-      // Ops that change a layout are verified by the parts that they are made
-      // of.
+      // Skip ops that change a layout: their own verifiers check the layout.
       auto collective = dyn_cast<CollectiveOpInterface>(op);
       if (!isa<ShardingRuleOpInterface>(op) || isa<ReshardOp>(op) ||
           (collective && !isAlongManualAxes(collective)))

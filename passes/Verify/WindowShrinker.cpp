@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// Maps the nearest known number, and returns the number at the same distance
-/// from the result as `number` is from the known number.
+/// Maps `number` such that its distance from the nearest known number stays the
+/// same.
 static int64_t mapNearest(const std::map<int64_t, int64_t> &known,
                           int64_t number) {
   auto above = known.lower_bound(number);
@@ -45,15 +45,15 @@ WindowShrinker::Along::shrinkTo(int64_t devices, int64_t block) const {
 }
 
 namespace {
-/// The numbers in a local form, in order of occurrence.
+/// The numbers in the local form of a window op, in order of occurrence.
 struct Form {
   SmallVector<int64_t> rows, places, distances;
 };
 } // namespace
 
-/// Returns nullopt if blocks of windows do not start where blocks of the input
-/// start: the first row that a device reads from its block would then depend on
-/// its position.
+/// Returns the numbers in the local form. Returns nullopt if blocks of windows
+/// do not start where blocks of the input start: then the first row that a
+/// device reads from its block would depend on the device's position.
 static std::optional<Form> getForm(const Piece &piece, int64_t length,
                                    int64_t devices, int64_t span) {
   BlockLayout from{length, devices}, to{piece.size, devices};
@@ -87,7 +87,8 @@ static std::optional<Form> getForm(const Piece &piece, int64_t length,
   return form;
 }
 
-/// Fills the maps. Returns false if one number would be mapped to two.
+/// Fills the maps from numbers of the large form to numbers of the small form.
+/// Returns false if a number would be mapped to several numbers.
 bool WindowShrinker::Along::relate() {
   rows.clear();
   places.clear();
@@ -113,8 +114,8 @@ bool WindowShrinker::Along::relate() {
         return false;
     return true;
   };
-  // There must be an unused small distance, to which distances that no window
-  // uses are mapped.
+  // At least one distance in the small form must stay unused: distances that no
+  // window uses are mapped to it.
   return addAll(rows, was->rows, is->rows) &&
          addAll(places, was->places, is->places) &&
          addAll(distances, was->distances, is->distances) &&
@@ -122,7 +123,8 @@ bool WindowShrinker::Along::relate() {
           int64_t(distances.size()) < small.devices);
 }
 
-/// Finds small numbers, with a multiple of `grain` devices.
+/// Finds shrunk sizes along this dimension, with a device count that is a
+/// multiple of `grain`. Returns false if there are none.
 bool WindowShrinker::Along::shrink(int64_t grain) {
   constexpr int64_t kMostDevices = 12, kMostWindows = 64;
   if (large.devices == 1) {
@@ -140,8 +142,8 @@ bool WindowShrinker::Along::shrink(int64_t grain) {
       continue;
     if (devices > kMostDevices)
       return false;
-    // With at least `devices` windows in a block, a position times itself
-    // differs from that position times the block size.
+    // Use at least `devices` windows per block: a form that multiplies a
+    // position by itself instead of by the block size then shows an error.
     for (int64_t few = std::min(block, devices);
          few <= std::min(block, kMostWindows); ++few)
       if (std::optional<Numbers> found = shrinkTo(devices, few)) {
@@ -223,7 +225,7 @@ int64_t WindowShrinker::Along::mapDistance(int64_t distance) const {
   int64_t found = toRing(mapNearest(distances, wanted), small.devices);
   if (distances.count(wanted))
     return found;
-  // No window uses this distance, so map it to one that no small window uses.
+  // Map a distance that no window uses to one that no small window uses.
   auto isAsked = [&](int64_t other) {
     return llvm::any_of(
         distances, [&](const auto &entry) { return entry.second == other; });
@@ -233,9 +235,10 @@ int64_t WindowShrinker::Along::mapDistance(int64_t distance) const {
   return found;
 }
 
-/// The dimension whose axes determine the device position, or the shift, with
-/// which the value of `op` is combined, directly or through other scalars. Null
-/// if there is none.
+/// Finds the dimension to which the number in `op` belongs. The number is
+/// combined, directly or through other scalars, with a device position or a
+/// shift along axes. Returns the dimension that these axes split, or null if
+/// there is none.
 const WindowShrinker::Along *WindowShrinker::findCutBy(Operation *op) const {
   SmallVector<Operation *> worklist(op->getUsers());
   worklist.push_back(op);
@@ -275,8 +278,8 @@ void WindowShrinker::mapConstant(Operation *copy) const {
       number = mapNearest(found->places, number);
       break;
     }
-    // A position is multiplied by the block size; the product, which is the
-    // number of the first window, is multiplied by the stride.
+    // The local form multiplies a position by the block size, which gives the
+    // number of the first window, and then multiplies that by the stride.
     bool isBlock = llvm::any_of(user->getOperands(), [](Value operand) {
       return operand.getDefiningOp<AxisIndexOp>() != nullptr;
     });

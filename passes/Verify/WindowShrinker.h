@@ -1,17 +1,18 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Shrinking windows to fewer devices and shorter blocks.
+/// \file Shrinks windows to fewer devices and shorter blocks.
 ///
-/// Windows from the middle of every block are left out, as are whole blocks.
-/// Both ends stay the same: the first element that windows read, and the
-/// distance from the last element that they read to the end of the input.
+/// Whole blocks are left out, and so are windows from the middle of every
+/// block. Both ends stay the same: the first element that windows read, and the
+/// distance from the last element that they read to the end of the input. In
+/// the example, the first window begins `low` rows before the input:
 ///
 ///     whole    131072 windows of 4 on 64 devices, blocks of 2048, low = 3
 ///     small         9 windows of 4 on  3 devices, blocks of    3, low = 3
 ///
-///     rows [2045, 2048) of the preceding block    rows [0, 3)
-///     a span of 2051 rows                         6 rows
+///     rows needed of the preceding block     [2045, 2048) -> [0, 3)
+///     rows that a device's windows span              2051 -> 6
 ///
 /// Each number of the large local form is paired with one of the small local
 /// form (see dialects/TP/Strips.h). Sizes are rejected if two pairs contradict
@@ -30,10 +31,11 @@ namespace tp {
 
 class WindowShrinker final : public CountShrinker {
 public:
-  /// `from` is the layout of the input, `to` that of the result. None if a
-  /// dimension is sharded in the result but whole in the input, if blocks of
-  /// windows are not blocks of the input, if some devices have no elements, or
-  /// if no smaller numbers satisfy these rules.
+  /// Creates a shrinker. `from` is the layout of the input, `to` that of the
+  /// result. Returns none if a dimension is sharded differently in the input
+  /// and in the result, if blocks of windows do not start where blocks of the
+  /// input start, if some devices have no elements, or if no smaller numbers
+  /// satisfy the rules in the file comment.
   static std::optional<WindowShrinker> create(WindowOp op,
                                               const TensorSharding &from,
                                               const TensorSharding &to,

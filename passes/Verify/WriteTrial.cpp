@@ -73,8 +73,8 @@ static TensorValue getAllowed(const Conditioning &conditioning, unsigned index,
     double spread = kFactor * conditioning.getSpread(index, i, tensor[i]);
     if (format) {
       double x = tensor[i].real;
-      // Nothing is known about a number that consists of rounding errors only,
-      // or that is divided by such a number.
+      // If a number consists of rounding errors only, or is divided by such a
+      // number, any value is allowed.
       if (spread >= std::abs(x))
         spread = std::numeric_limits<double>::infinity();
       const llvm::fltSemantics &semantics = format.getFloatSemantics();
@@ -107,8 +107,8 @@ LogicalResult WriteTrial::write(ModuleOp module) {
   DataSet data = getDataSet(seed, number);
   choose(data, function);
   SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
-  // Make states that a step could have left, since optimizers take roots of
-  // second moments.
+  // Turn the drawn states into states that a step could have left, since
+  // optimizers take roots of second moments.
   makeStates(function, arguments, /*scale=*/1);
   for (TensorValue &argument : arguments) // round to the stored type
     if (isa<FloatType>(argument->getType().getElementType()))

@@ -262,7 +262,7 @@ private:
       base = memory.getBundle(buffer.index);
       break;
     case Space::Constant:
-      // Never written: the artifact's verifier has checked that.
+      // The artifact's verifier has checked that no step writes to constants.
       base = const_cast<char *>(artifact.bytes(SectionKind::Constants).data());
       break;
     }

@@ -13,7 +13,8 @@ using namespace tprt;
 /// Below this many elements, more threads cost more than they save.
 static constexpr int64_t kMinParallel = 1 << 14;
 
-/// Calls body(part, parts) on the team, or alone if there is little to do.
+/// Calls body(part, parts) for each part on the threads of the team, or calls
+/// body(0, 1) on this thread if there is little to do.
 template <typename Body>
 static void runParts(const Team &team, int64_t elements, Body body) {
   if (elements < kMinParallel)

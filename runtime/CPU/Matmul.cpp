@@ -159,8 +159,8 @@ private:
   dnnl::engine engine;
   dnnl::stream stream;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Plan>> plans;
-  /// Keyed by the original's address; a tied weight may be packed in several
-  /// ways.
+  /// Repacked weights, by the address of the original weight. A weight that
+  /// several matmuls use may be packed in several layouts.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
   memory scratchpad;
   size_t scratchpadSize = 0;

@@ -2,8 +2,8 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 /// \file Matmuls through oneDNN, with their epilogues as post-ops. Constant
-/// weights are repacked once into the layout that oneDNN computes fastest with
-/// (7x in decode, where reading the weight limits a matmul).
+/// weights are repacked once into the layout with which oneDNN is fastest.
+/// Decode, where reading the weights limits a matmul, gets 7 times faster.
 
 #ifndef TPRT_CPU_MATMUL_H
 #define TPRT_CPU_MATMUL_H
@@ -35,7 +35,7 @@ public:
   MatmulEngine(const Artifact &artifact, const Team &team);
   ~MatmulEngine();
 
-  /// Runs a row of the Matmuls table on the team.
+  /// Runs a row of the Matmuls table on the threads of the team.
   absl::Status run(uint32_t row, const MatmulPointers &pointers);
 
   /// Drops the repacked weights because their originals have changed.

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Compiled once for each CPU level, into the table that TPRT_SKINNY_KERNELS
-// names.
+// This file is compiled once for each CPU level. TPRT_SKINNY_KERNELS is the
+// name of the table of kernels that the compiled file defines.
 
 #include "runtime/CPU/SkinnyKernels.h"
 

@@ -21,7 +21,8 @@ inline constexpr int64_t kMaxSkinnyRows = 8;
 /// is at most kMaxSkinnyRows.
 struct SkinnyTask {
   int64_t m, n, k;
-  /// Dense; its layout is [k, m] for `columns`, and [m, k] for `dots`.
+  /// Dense. Its layout is [k, m] for the kernels `columns`, and [m, k] for the
+  /// kernels `dots`.
   const float *a;
   /// For `columns`, b[k * stride + n]; for `dots`, b[n * stride + k].
   const void *b;
@@ -33,7 +34,7 @@ enum class SkinnyActivation { Relu, GeluErf, GeluTanh, Silu };
 
 struct SkinnyKernels {
   using Product = void (*)(const SkinnyTask &task);
-  /// The versions for f32 b and for bf16 b.
+  /// Each pair contains the kernel for f32 b, then the kernel for bf16 b.
   Product columns[2], dots[2];
   void (*activate)(SkinnyActivation kind, float *values, int64_t count);
   void (*widen)(const uint16_t *from, float *to, int64_t count);

@@ -32,7 +32,7 @@ static int64_t roundUp(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-/// Returns the number of elements from the first batch to batch `batch`.
+/// Returns the offset, in elements, of batch `batch` in the operand.
 static int64_t getOffset(const MatmulRow &row, const MatmulOperand &operand,
                          int64_t batch) {
   int64_t offset = 0;

@@ -26,7 +26,7 @@ public:
   /// Matmuls table.
   static bool suits(const MatmulRow &row);
 
-  /// Runs a row for which `suits` holds.
+  /// Computes a row of the Matmuls table for which `suits` returns true.
   void run(const Artifact &artifact, const MatmulRow &row,
            const MatmulPointers &pointers);
 

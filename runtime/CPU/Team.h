@@ -46,8 +46,8 @@ public:
   /// this many threads cannot be started: otherwise libgomp would end the
   /// process later, when it needs them.
   absl::Status start() const {
-    // Ranks check one at a time: threads that are free for one rank may not
-    // suffice for two.
+    // Only one rank at a time checks and starts threads: the threads that are
+    // still available may suffice for one rank but not for two.
     static absl::Mutex mutex;
     absl::MutexLock lock(&mutex);
     TPRT_RETURN_IF_ERROR(checkThreads(threads - 1));

@@ -43,7 +43,7 @@ struct Heuristic {
 
 inline constexpr Status kSuccess = 0;
 
-// Types of elements, and of the computation.
+// Types of elements (cudaDataType) and of computations (cublasComputeType_t).
 inline constexpr int kF32 = 0, kF16 = 2, kBF16 = 14, kF8E4M3 = 28;
 inline constexpr int kCompute32F = 68, kComputeTF32 = 77;
 inline constexpr int kTranspose = 1; ///< cublasOperation_t

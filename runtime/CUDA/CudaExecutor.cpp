@@ -31,7 +31,7 @@ CudaExecutor::create(std::shared_ptr<const GpuProgram> program,
 
 absl::Status CudaExecutor::addRank(const absl::Status &status) const {
   std::string rank = absl::StrCat("rank ", world.getRank());
-  // Errors from the world already contain the rank.
+  // Errors that `world` returns already contain the rank.
   return absl::StartsWith(getPlainMessage(status), rank)
              ? status
              : addContext(status, rank);
@@ -169,9 +169,9 @@ absl::Status CudaExecutor::run(uint32_t entryIndex,
       if (!entry.graph) {
         absl::StatusOr<Owned<cuda::GraphExec>> graph = capture(row);
         if (!graph.ok() && !links) {
-          // The entry cannot be captured. As there are no links, other ranks
-          // are not affected. Each run is issued step by step, like the first
-          // one.
+          // The entry cannot be captured into a graph. Without links, this does
+          // not affect other ranks. Each run is issued step by step, like the
+          // first one.
           entry.canCapture = false;
           TPRT_RETURN_IF_ERROR(issue(row));
           return wait();

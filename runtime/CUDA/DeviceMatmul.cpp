@@ -254,9 +254,9 @@ DeviceMatmul::measure(uint32_t row, const BufferPlaces &memory,
                      prepared.plan.getKey());
   if (count == 1)
     return Choice{proposals[0].algorithm, true};
-  // No input has a value yet. If there is no memory for test operands, the
-  // program's own A and B are used, as they are only read. C must not be
-  // overwritten: its memory may belong to something else.
+  // The program's inputs have no values yet, so the test makes its own
+  // operands. If memory is short, it reads the program's A and B. It never
+  // writes to the program's C, whose memory may be in use.
   std::vector<int64_t> counters(artifact.getNumCounters());
   Addresses addresses = getAddresses(row, memory, counters);
   const MatmulRow &matmul = artifact.rows<MatmulRow>()[row];

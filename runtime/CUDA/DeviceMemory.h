@@ -48,8 +48,8 @@ private:
   absl::Status show(cuda::Pointer from, uint64_t bytes,
                     absl::FunctionRef<absl::Status(const char *block)> use);
   absl::Status download(cuda::Pointer from, char *to, uint64_t bytes);
-  /// Copies the block of an input into the bundle that holds it, or back if
-  /// `isBack`.
+  /// Copies the dense block of an input into the bundle that contains the
+  /// input, or back if `isBack`.
   absl::Status copyRows(const BundlePlace &place, cuda::Pointer block,
                         bool isBack);
 

@@ -20,10 +20,10 @@ namespace tprt {
 /// chip, and is preferred to others of its kind.
 std::vector<uint32_t> rankImages(const Artifact &artifact, int chip);
 
-/// Returns GpuStep unless a GPU can execute every step: there must be no
-/// scatters and no sorts, copies and fills must be of contiguous memory, and
-/// cuBLASLt must support the epilogues. The compiler turns other steps into
-/// kernels; the error names a step that is not one.
+/// Returns the error GpuStep, which names the step, if there is a step that a
+/// GPU cannot execute: a scatter, a sort, a copy or fill of memory that is not
+/// contiguous, or a matmul with an epilogue that cuBLASLt does not support.
+/// When the compiler compiles for a GPU, it turns such steps into kernels.
 absl::Status checkGpuSteps(const Artifact &artifact);
 
 class GpuProgram {

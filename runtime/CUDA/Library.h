@@ -28,8 +28,8 @@
 
 namespace tprt {
 
-/// Declares the pointer to a function. If the table's type is itself a pointer,
-/// the function is optional and may be null.
+/// Declares a pointer to a library function, with the type in the table. The
+/// pointer is null if the function is optional and the library lacks it.
 #define TPRT_LIBRARY_MEMBER(name, symbol, ...)                                 \
   using name##Type = __VA_ARGS__;                                              \
   name##Type *name = nullptr;

@@ -39,9 +39,9 @@ public:
 
   /// Returns an error if the links have failed in the meantime. Cheap.
   virtual absl::Status check() = 0;
-  /// Stops everything under way on this rank, and destroys the graphs that
-  /// contain any of it. Waits at most a few seconds. The links cannot be used
-  /// afterwards.
+  /// Stops all collectives that are under way on this rank, and destroys
+  /// `graphs`, which contain collectives. Waits at most a few seconds. The
+  /// links cannot be used afterwards.
   virtual void abort(std::vector<Owned<cuda::GraphExec>> graphs) = 0;
 };
 
@@ -58,9 +58,9 @@ absl::StatusOr<std::unique_ptr<Links>> connectVirtual(const GpuProgram &program,
                                                       const Artifact &artifact,
                                                       World &world);
 
-/// A reduction in NCCL's terms. For a type that NCCL does not support, the
-/// error is GpuStep. A bool is a byte that is 0 or 1, and its sum is the
-/// maximum.
+/// The data type and the operation that NCCL uses for a reduction. A bool is a
+/// byte that is 0 or 1, and its sum is the maximum. For a type that NCCL does
+/// not support, `getNcclReduction` returns the error GpuStep.
 struct NcclReduction {
   int type;
   int operation;

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file A matmul of the artifact in cuBLASLt's terms. Pure arithmetic.
+/// \file A matmul of the artifact in cuBLASLt's terms. Nothing here calls
+/// cuBLASLt.
 ///
 /// The artifact is row-major, cuBLASLt column-major: a row-major matrix read
 /// column-major is its transpose. So C = A B becomes C' = B' A', with the
@@ -12,8 +13,8 @@
 ///                                    result = C as 3 x 5, ld 3
 ///
 /// An operand with the opposite layout is marked as transposed. The last of the
-/// merged batch dimensions is the library's strided batch; those before it are
-/// `outer`, with one call for each of their elements.
+/// merged batch dimensions is the library's strided batch; the batch dimensions
+/// before it are `outer`, and each of their elements takes a separate call.
 ///
 /// Post-ops that fit into one call: adding the old value of C or another matrix
 /// (the library's beta C), adding a bias per column, and relu or the tanh form

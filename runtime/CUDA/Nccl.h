@@ -28,7 +28,7 @@ using Stream = CUstream_st *;
 
 inline constexpr Result kSuccess = 0, kRemoteError = 6, kInProgress = 7;
 
-/// Identifies the ranks of one world.
+/// Identifies a set of ranks that are connected to each other.
 struct UniqueId {
   char bytes[128];
 };
@@ -81,8 +81,9 @@ static_assert(sizeof(Config) == 48 &&
   F(send, ncclSend, nccl::Result(const void *, size_t, int, int, nccl::Comm, nccl::Stream)) \
   F(receive, ncclRecv, nccl::Result(void *, size_t, int, int, nccl::Comm, nccl::Stream))
 
-/// Functions that only later versions have: 2.19, 2.27, 2.28. All versions have
-/// the text of the last error, but a library without it should not be refused.
+/// Functions that may be missing: NCCL has some of them only since version
+/// 2.19, 2.27 or 2.28. Every version has ncclGetLastError, but a library
+/// without it is accepted, too.
 #define TPRT_NCCL_OPTIONAL_FUNCTIONS(F)                                        \
   F(getLastError, ncclGetLastError, const char *(nccl::Comm))                  \
   F(memAlloc, ncclMemAlloc, nccl::Result(void **, size_t))                     \

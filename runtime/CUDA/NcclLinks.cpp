@@ -136,8 +136,9 @@ tprt::connectNccl(const Device &device, const Artifact &artifact, World &world,
   return links;
 }
 
-/// Returns a configuration whose calls do not block. Groups share their
-/// parent's resources, so aborting one of them stops the kernels of all.
+/// Returns a configuration with which calls do not block. Groups share the
+/// resources of their parent communicator, so aborting one group stops the
+/// kernels of all groups.
 static nccl::Config getConfig() {
   nccl::Config config;
   config.blocking = 0;
@@ -389,8 +390,8 @@ void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
     if (thread->ok())
       std::move(**thread).detach();
   if (!aborter.ok() || !releaser.ok()) {
-    // Destroying it here could block forever, so it is kept until the process
-    // exits.
+    // Destroying the communicators and graphs here could block forever, so they
+    // are kept until the process exits.
     static auto &kept = *new std::vector<std::shared_ptr<Ended>>;
     kept.push_back(ended);
     return;

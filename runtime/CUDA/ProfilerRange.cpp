@@ -17,7 +17,7 @@ static int getListenerFunctions(int module, nvtx::Functions *table,
   static nvtx::Function *places[nvtx::kNumCore + 1];
   if (module != nvtx::kCore)
     return 0;
-  // Numbers of functions start at 1.
+  // NVTX numbers the functions from 1.
   for (int i = 1; i < nvtx::kNumCore; ++i)
     places[i] = &heard[i];
   if (table)

@@ -26,12 +26,12 @@ using Function = void (*)();
 /// the function.
 using Functions = Function **;
 
-/// The number of the table through which a module's functions are found, and
-/// the number of NVTX's core module.
+/// The numbers that NVTX uses for the table Callbacks and for NVTX's core
+/// module.
 inline constexpr uint32_t kCallbacks = 1;
 inline constexpr int kCore = 1;
-/// The numbers of two functions of that module, which begin and end a range on
-/// the calling thread, and how many functions there are.
+/// Of NVTX's core module: the indices of the functions that begin and end a
+/// range on the calling thread, and the number of all functions.
 inline constexpr int kPush = 9, kPop = 11, kNumCore = 16;
 
 struct Callbacks {
@@ -43,7 +43,8 @@ using GetTable = const void *(uint32_t table);
 using Listen = int(GetTable *);
 } // namespace nvtx
 
-/// A range of the calling thread, which lasts as long as this object.
+/// A named range of the calling thread in the profiler's timeline. It begins
+/// when this object is constructed and ends when it is destroyed.
 class ProfilerRange {
 public:
   explicit ProfilerRange(absl::string_view name);

@@ -104,7 +104,8 @@ StepChoices::measure(uint32_t step, const BufferPlaces &memory,
   });
 }
 
-/// Returns true if these bytes name one of the two ways.
+/// Returns true if `bytes` is a valid cached result: one byte, which is 0 for
+/// the first alternative of a choice, or 1 for the second.
 static bool isWay(const std::string &bytes) {
   return bytes.size() == 1 && (bytes[0] == 0 || bytes[0] == 1);
 }

@@ -11,8 +11,8 @@
 ///
 ///     Control choice 1 1 | Matmul 3 | Kernel skinny_matmul4
 ///
-/// the second alternative runs if it is clearly faster, and otherwise the
-/// first. An alternative that fails is never taken.
+/// the second alternative runs if it was faster, and otherwise the first. An
+/// alternative that fails is never taken.
 
 #ifndef TPRT_CUDA_STEPCHOICES_H
 #define TPRT_CUDA_STEPCHOICES_H
@@ -25,16 +25,18 @@ namespace tprt {
 
 class StepChoices {
 public:
-  /// Makes all choices of the artifact. All ranks must call it. Operands that
-  /// are only read and too large to allocate twice come from `memory`; `tuning`
-  /// is the name of the cache file.
+  /// Selects one alternative for each choice of the artifact. All ranks must
+  /// call this. Operands that are only read and too large to allocate twice
+  /// come from `memory`; `tuning` is the name of the cache file.
   static absl::StatusOr<StepChoices> create(const GpuProgram &program,
                                             const Artifact &artifact,
                                             const BufferPlaces &memory,
                                             StepRunner &runner, World &world,
                                             const std::string &tuning);
 
-  /// Returns true if the second steps of this control row should run.
+  /// Returns true if the second alternative of this choice should run, and
+  /// false if the first should run. `control` is the index of the choice's
+  /// ControlRow.
   bool takesSecond(uint32_t control) const { return seconds[control]; }
 
 private:
@@ -42,7 +44,8 @@ private:
               StepRunner &runner);
   /// Returns the key of a choice in the cache, given the number of its step.
   std::string getKey(uint32_t step) const;
-  /// Puts the steps of one way on the stream.
+  /// Puts the steps of one alternative of a choice on the stream: of the first
+  /// if `way` is 0, of the second if it is 1.
   absl::Status run(uint32_t step, int way, const BufferPlaces &places,
                    cuda::Stream stream) const;
   absl::StatusOr<TuningBench::Finding>

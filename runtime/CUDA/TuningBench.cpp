@@ -13,7 +13,7 @@ using namespace tprt;
 /// Random operands repeat after this many bytes.
 static constexpr uint64_t kPiece = 1 << 20;
 static constexpr int kRounds = 8;
-/// The time after which the clocks of an idle GPU have risen.
+/// How long an idle GPU must be kept busy until its clocks have risen.
 static constexpr absl::Duration kWarmUp = absl::Milliseconds(50);
 
 absl::StatusOr<TuningBench> TuningBench::create(const Device &device) {
@@ -22,14 +22,14 @@ absl::StatusOr<TuningBench> TuningBench::create(const Device &device) {
   TPRT_ASSIGN_OR_RETURN(bench.begin, device.createEvent(true));
   TPRT_ASSIGN_OR_RETURN(bench.end, device.createEvent(true));
   TPRT_ASSIGN_OR_RETURN(bench.staging, device.allocateHost(kPiece));
-  // Without this memory, the times are those of a warm cache.
+  // If this allocation fails, all times are measured with a warm L2 cache.
   if (auto memory = device.allocate(2 * device.cacheBytes); memory.ok())
     bench.cleared = *std::move(memory);
   return bench;
 }
 
-/// The bits of a word that are random, which are signs and fractions, and the
-/// fixed values of the other bits.
+/// Returns two bit masks for a 32-bit word of random elements: the bits to draw
+/// at random (signs and fractions), and the other bits that are 1.
 static std::pair<uint32_t, uint32_t> getPattern(DType dtype) {
   switch (dtype) {
   case DType::F32:

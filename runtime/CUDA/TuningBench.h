@@ -25,10 +25,10 @@ class TuningBench {
 public:
   static absl::StatusOr<TuningBench> create(const Device &device);
 
-  /// Makes this many bytes of random elements, with magnitudes between 0.5 and
-  /// 1; none if there is no memory for them. U8 means that only a kernel knows
-  /// the type; the bytes are chosen so that all elements are positive and at
-  /// most 2 if they are read as 16-bit floats.
+  /// Allocates this many bytes and fills them with random elements of
+  /// magnitudes between 0.5 and 1. Returns an empty pointer if the allocation
+  /// fails. U8 is for operands whose element type only the kernel knows: read
+  /// as 16-bit floats, the bytes are positive numbers of at most 2.
   absl::StatusOr<Owned<cuda::Pointer>> makeOperand(DType dtype, uint64_t bytes);
 
   struct Finding {
@@ -37,14 +37,16 @@ public:
     bool isCertain;
   };
   using Run = absl::FunctionRef<absl::Status(int way, cuda::Stream)>;
-  /// Returns the fastest way. `run` puts a way on a stream.
+  /// Times each of `ways` alternatives and returns the fastest. `run` puts the
+  /// work of one alternative on a stream.
   absl::StatusOr<Finding> findFastest(int ways, Run run);
 
 private:
   explicit TuningBench(const Device &device) : device(&device) {}
   absl::Status clearCache();
-  /// Runs a way once, so that its code is loaded, and returns its graph; none
-  /// if the way cannot be captured. `ran` receives the error if the way fails.
+  /// Runs alternative `way` once, which loads its code, and captures it as a
+  /// CUDA graph. Returns no graph if the capture fails. `ran` receives the
+  /// error if `run` fails.
   absl::StatusOr<Owned<cuda::GraphExec>> prepare(int way, Run run,
                                                  absl::Status &ran);
   /// Keeps the GPU busy until its clocks have risen.

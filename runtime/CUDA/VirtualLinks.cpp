@@ -53,7 +53,8 @@ private:
   absl::Status allReduce(Group &group, const CollectiveCall &call,
                          cuda::Stream stream);
   absl::Status record(Group &group, Stage stage, cuda::Stream stream);
-  /// Makes the stream wait for that event of every rank.
+  /// Makes the stream wait for the event that each other rank has recorded for
+  /// this stage.
   absl::Status await(Group &group, Stage stage, cuda::Stream stream);
   absl::Status copy(char *to, const char *from, int64_t bytes,
                     cuda::Stream stream) const;
@@ -188,9 +189,9 @@ absl::Status VirtualLinks::allReduce(Group &group, const CollectiveCall &call,
   auto begin = [&](int64_t peer) {
     return peer == ranks ? row.count : row.count * peer / ranks / unit * unit;
   };
-  // Source and destination may be the same: a rank reads only its own part of
-  // the others' sources, and writes only that part of its destination until
-  // they are done.
+  // Source and destination may be the same memory: until all ranks have reduced
+  // their parts, rank p reads only part p of the sources, and writes only part
+  // p of its destination.
   auto position = static_cast<int64_t>(meeting.position);
   int64_t mine = begin(position);
   TPRT_RETURN_IF_ERROR(reduce(group, row, mine * size,

@@ -11,7 +11,8 @@
 
 namespace tprt {
 
-/// In bytes. Each rank that computes matrix products allocates it once.
+/// The bytes of workspace that each rank allocates once if it computes matrix
+/// products.
 inline constexpr size_t kBlasWorkspace = 32 << 20;
 
 } // namespace tprt

@@ -47,7 +47,7 @@ struct CollectiveCall {
   absl::string_view name; ///< The step's name, for messages.
 };
 
-/// Returns, for example, `all_reduce 'mlp.out'`.
+/// Returns the collective's kind and name, for example `all_reduce 'mlp.out'`.
 std::string describe(const CollectiveCall &call);
 
 /// Copies bytes. The address of an empty tensor may be null.
@@ -69,8 +69,8 @@ public:
   /// written.
   virtual absl::Status finish(uint32_t index) = 0;
 
-  /// Returns for how many of the nanoseconds spent here this rank waited for
-  /// others; 0 if the transport cannot tell.
+  /// Returns how many nanoseconds this rank has waited for other ranks in
+  /// collectives of this communicator; 0 if the transport cannot tell.
   virtual int64_t getWaited() const { return 0; }
 };
 
@@ -86,8 +86,8 @@ public:
   /// use; 0 if there are more ranks than cores.
   virtual int getCoresPerRank() const { return countUsableCores(); }
 
-  /// Meets the other ranks. All ranks call it before any function below.
-  /// Creating the world has no deadline of its own.
+  /// Connects this rank with the other ranks. All ranks must call this before
+  /// any function below. The creation of a world has no deadline of its own.
   virtual absl::Status connect() { return absl::OkStatus(); }
 
   /// Returns the communicator of a group that contains this rank, in order of
@@ -113,22 +113,23 @@ public:
 
   /// Waits until all ranks have called this, so that they leave together.
   virtual absl::Status part() { return absl::OkStatus(); }
-  /// Leaves the job, unless something has failed. Like creating the world, it
-  /// has no deadline of its own.
+  /// Leaves the job. Not called after a failure. Like the function that creates
+  /// a world, this function has no deadline of its own.
   virtual absl::Status finalize() { return absl::OkStatus(); }
 
   /// Returns a Transport error unless threads may take turns in using this
   /// world.
   virtual absl::Status allowThreads() { return absl::OkStatus(); }
-  /// Makes the calling thread the world's user, in place of the thread before.
-  /// Other threads may still call `fail`.
+  /// Hands the world over to the calling thread: from now on, no other thread
+  /// may use the world, except to call `fail`.
   virtual void enter() {}
 
   /// Returns the state that the ranks share if all are threads of this process;
   /// else null.
   virtual std::shared_ptr<ThreadDomain> getThreads() const { return nullptr; }
 
-  /// Ends the work of all ranks because of this one's error. Idempotent.
+  /// Ends the work of all ranks because of the error `cause`. Calls after the
+  /// first have no effect.
   virtual void fail(const absl::Status &cause) = 0;
 
   /// Returns an error once any rank has failed. Cheap: called between steps.

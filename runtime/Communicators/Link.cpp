@@ -14,8 +14,8 @@ double tprt::getWireBytes(const CollectiveRow &row, int64_t ranks) {
   case CollectiveKind::AllGather:
   case CollectiveKind::ReduceScatter:
   case CollectiveKind::AllToAll:
-    // `count` is the size of one rank's share of the whole, or of the data that
-    // it sends to each other rank.
+    // `count` elements are the block of one rank, or what a rank sends to one
+    // peer.
     return others * bytes;
   case CollectiveKind::CollectivePermute:
     return bytes;

@@ -98,7 +98,7 @@ absl::Status Meeting::awaitAll(What what) {
   return absl::OkStatus();
 }
 
-/// Compares phases modulo 2^32, as a futex holds them.
+/// Compares phases modulo 2^32, because a futex holds only 32 bits.
 bool Meeting::isComplete() const {
   return static_cast<int32_t>(group->complete.get() -
                               static_cast<uint32_t>(phase)) >= 0;

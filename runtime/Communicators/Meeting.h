@@ -1,16 +1,16 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The place where the threads of a group show each other their data, and
-/// wait for each other.
+/// \file A barrier for the ranks of a group that are threads of one process.
+/// Each rank has a slot, in which it shows data to the others.
 ///
 ///     Meeting meeting(domain, domain->join(occasion, {0, 2}), rank);
 ///     meeting.mine().call = call;
-///     meeting.meet([&] { return describe(call); });  // all have shown theirs
+///     meeting.meet([&] { return describe(call); });  // all slots are written
 ///     ... meeting.at(peer).call ...
-///     meeting.meet(..);                              // all have seen it
+///     meeting.meet(..);                              // all slots are read
 ///
-/// No thread waits longer than the domain's timeout, or after a rank has
+/// A wait ends with an error after the domain's timeout, or once a rank has
 /// failed.
 
 #ifndef TPRT_COMMUNICATORS_MEETING_H
@@ -31,11 +31,12 @@ struct Shown {
   std::string copy; ///< The contents of a small source.
 };
 
-/// One rank's place in a group. All fields except `phase` are written before
-/// the phase is announced, and stay unchanged until all have seen them. `shown`
-/// has two elements, so that the data of the last collective stays valid while
-/// that of the next is written. A collective therefore needs no meeting at its
-/// end, unless ranks still read each other's memory after it.
+/// The slot through which one rank shows data to the other ranks of a group.
+/// The rank announces a phase in `phase` after it has written all other fields.
+/// These stay unchanged until all ranks have read them. Successive collectives
+/// use the two elements of `shown` in turn: the data of one collective stays
+/// valid while the data of the next is written. So a collective needs no
+/// barrier at its end, unless ranks still read each other's memory.
 struct alignas(64) Slot {
   std::atomic<uint64_t> phase{0};
   Shown shown[2];
@@ -49,20 +50,22 @@ struct ThreadGroup {
 
   const std::vector<int> ranks; ///< Indexed by position.
   const std::unique_ptr<Slot[]> slots;
-  /// Counted over all phases. No rank enters a phase before all have left the
-  /// previous one, so the last rank to arrive in a phase can tell that it is
-  /// the last.
+  /// The number of arrivals in all phases so far. No rank arrives in a phase
+  /// before all ranks have arrived in the previous phase. So the rank that
+  /// raises this to a multiple of the number of ranks is the last to arrive in
+  /// its phase.
   std::atomic<uint64_t> arrivals{0};
   Futex complete; ///< The last phase that all have reached.
-  /// The result that the last rank to arrive at a collective computed for all.
-  /// Like `shown`, it has one element for each of two successive collectives.
+  /// The result that the last rank to arrive at a collective computed for all
+  /// ranks. Successive collectives use the two elements in turn.
   std::vector<char> forAll[2];
 };
 
 /// One rank's view of a group.
 class Meeting {
 public:
-  /// Returns the name of the occasion; called only if it is needed.
+  /// Returns what the ranks are doing, as text for an error message. Called
+  /// only if there is an error.
   using What = absl::FunctionRef<std::string()>;
 
   Meeting(std::shared_ptr<ThreadDomain> domain,
@@ -74,18 +77,20 @@ public:
   int getRank() const { return group->ranks[position]; }
   int getRank(size_t peer) const { return group->ranks[peer]; }
 
-  /// An action of the last rank to arrive, before the others continue.
+  /// A function that the last rank to arrive calls before any rank continues.
   using Last = absl::FunctionRef<void()>;
   static void doNothing() {}
 
   /// Announces the next phase and waits until all ranks have reached it.
   absl::Status meet(What what, Last doLast = doNothing);
-  /// Shows a collective and waits until all have shown the same one. If
-  /// `copies` is not 0, the others read a copy of that many bytes of the
-  /// source. In that case, the last rank to arrive calls `doLast`.
+  /// Shows this rank's collective to the others and waits until all ranks have
+  /// shown theirs. Fails unless all show the same collective; if they do, the
+  /// last rank to arrive calls `doLast`. If `copies` is not 0, the others read
+  /// a copy of the first `copies` bytes of the source.
   absl::Status meetAt(uint32_t index, const CollectiveCall &call,
                       int64_t copies = 0, Last doLast = doNothing);
-  /// Returns what another rank has shown at the current collective.
+  /// Returns the data that the rank at position `peer` shows for the current
+  /// collective.
   const Shown &shown(size_t peer) const {
     return group->slots[peer].shown[occasion & 1];
   }

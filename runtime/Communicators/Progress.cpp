@@ -11,7 +11,8 @@
 
 using namespace tprt;
 
-/// How long to sleep for the link at a time, before looking for failures.
+/// While the emulated link is busy, the thread checks for failed ranks at least
+/// this often.
 static constexpr absl::Duration kLinkNap = absl::Milliseconds(10);
 
 static int64_t readClock() {
@@ -95,8 +96,9 @@ void Progress::submit(std::shared_ptr<Task> task) {
   submitted.set(numSubmitted);
 }
 
-/// Waits for a task. This ends, as every collective has a deadline. Meanwhile
-/// the rank computes nothing, so its core is free for the progress thread.
+/// Waits until a task has ended. The wait is finite because every collective
+/// has a deadline. Meanwhile the rank computes nothing, so its core is free for
+/// the progress thread.
 void Progress::await(const Task &task) {
   while (!isDone(task.number)) {
     uint32_t seen = completed.get();
@@ -116,7 +118,7 @@ absl::Status Progress::check() {
     std::lock_guard<std::mutex> lock(mutex);
     return failure;
   }
-  // While collectives are under way, the progress thread does the checks.
+  // While collectives are under way, the progress thread checks for failures.
   if (!isDone(numSubmitted))
     return absl::OkStatus();
   world.enter();
@@ -152,15 +154,16 @@ void Progress::serve() {
         failure = task->status;
       }
       hasFailed.store(true, std::memory_order_release);
-      // Tells the others from this thread, as the rank's own thread may be in a
-      // long kernel.
+      // Sends the failure to the other ranks from this thread, since the rank's
+      // own thread may be in a long kernel.
       world.fail(task->status);
     }
     completed.set(number);
   }
 }
 
-/// Waits for the task with this number; null means that there are no more.
+/// Waits until the task with this number is submitted, and returns it. Returns
+/// null if no more tasks will come.
 std::shared_ptr<Progress::Task> Progress::takeNext(uint32_t number) {
   auto isThere = [&](uint32_t count) {
     return static_cast<int32_t>(count - number) >= 0;
@@ -185,9 +188,9 @@ absl::Status Progress::carryOut(Task &task) {
   task.arrived += waited;
   if (!status.ok() || task.linkTime <= absl::ZeroDuration())
     return status;
-  // The link is busy from when the last rank arrived: from the time at which
-  // the waits for ranks ended, or from the end of the collective if the
-  // transport cannot tell.
+  // The emulated link is busy from the time at which the last rank arrived. If
+  // the transport reports no waiting time, the end of the collective is used
+  // instead.
   status = occupyLink(task, (waited > 0 ? task.arrived : task.time.end) +
                                 absl::ToInt64Nanoseconds(task.linkTime));
   task.time.end = readClock();

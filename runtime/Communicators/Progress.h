@@ -54,8 +54,8 @@ struct CarriedTime {
   int64_t begin = 0, end = 0;
 };
 
-/// The progress of one rank. All calls but the progress thread's own come from
-/// the rank's thread.
+/// Runs the collectives of one rank on a second thread, the progress thread.
+/// The rank's own thread calls the public functions.
 class Progress {
 public:
   /// `world` must outlive the result. Returns Transport if another thread

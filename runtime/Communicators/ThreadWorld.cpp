@@ -55,8 +55,8 @@ public:
   absl::Status start(uint32_t index, const CollectiveCall &call) override {
     const CollectiveRow &row = *call.row;
     int64_t bytes = row.count * getSize(row.dtype);
-    // The cost of a small collective is mostly that of its meetings. If its
-    // sources are copied, one meeting suffices.
+    // A small collective spends most of its time in barriers. If the sources
+    // are copied, one barrier suffices.
     int64_t sent = getSourceBytes(row);
     bool isSmall = sent <= kSmallBytes;
     bool isReducedByLast = isSmall && row.kind == CollectiveKind::AllReduce;
@@ -104,8 +104,8 @@ public:
   int64_t getWaited() const override { return meeting.getWaited(); }
 
 private:
-  /// Up to this size, copying and reducing everything costs less than a
-  /// meeting.
+  /// Up to this many bytes, copying and reducing all data takes less time than
+  /// a barrier.
   static constexpr int64_t kSmallBytes = 8192;
 
   int64_t getSourceBytes(const CollectiveRow &row) const {
@@ -132,9 +132,9 @@ private:
     auto begin = [&](int64_t position) {
       return row.count * position / ranks * getSize(row.dtype);
     };
-    // Source and destination may be the same: a rank reads only its own part of
-    // the others' sources, and writes only that part of its destination until
-    // they are done.
+    // Source and destination may be the same memory: until all ranks have
+    // reduced their parts, rank p reads only part p of the sources, and writes
+    // only part p of its destination.
     int64_t position = static_cast<int64_t>(meeting.position);
     int64_t mine = begin(position);
     reduce(row, mine, (begin(position + 1) - mine) / getSize(row.dtype),
@@ -189,8 +189,8 @@ public:
   }
 
 private:
-  /// Joins the group of all ranks, whose number precedes that of the first
-  /// split.
+  /// Joins the group of all ranks as number 0. The groups that `split` makes
+  /// have numbers from 1 on.
   Meeting join(int rank) {
     std::vector<int> everyone(domain->getSize());
     for (int i = 0; i < domain->getSize(); ++i)

@@ -42,11 +42,14 @@ public:
   /// Ends the work of all ranks. The first cause is kept.
   void fail(const absl::Status &cause);
   bool hasFailed() const { return failed.load(std::memory_order_relaxed); }
-  /// Returns PeerFailed with the first cause, or the cause itself if the run
-  /// was stopped from outside.
+  /// Returns the error that ended the run. If a rank failed, this is PeerFailed
+  /// with the text of the first rank's error. If the run was aborted or took
+  /// too long, it is that error itself.
   absl::Status getFailure();
 
-  /// Returns the group of split number `occasion`, on which the ranks agree.
+  /// Returns the group that these ranks form in split number `occasion`. The
+  /// first call creates the group. All ranks of the group must pass the same
+  /// number.
   std::shared_ptr<ThreadGroup> join(int occasion,
                                     const std::vector<int> &group);
 

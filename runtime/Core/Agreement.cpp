@@ -46,8 +46,8 @@ static Notes unpack(absl::string_view bytes) {
   return notes;
 }
 
-/// Returns, for example, `--seed is 1 on rank 0, and 2 on rank 1, 2`; empty if
-/// all ranks have the same value.
+/// Describes how the ranks' values differ, for example `--seed is 1 on rank 0,
+/// and 2 on rank 1, 2`. Returns an empty string if all values are equal.
 static std::string describeDifference(const std::string &name,
                                       absl::Span<const Notes> ranks) {
   std::vector<std::string> values; // ordered by their first rank

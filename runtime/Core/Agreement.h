@@ -38,7 +38,8 @@ public:
   /// including the new one.
   uint64_t closeRun();
 
-  /// Lists the notes for the last run, for the error of a later comparison.
+  /// Returns the names of the notes for the last run, for the error message if
+  /// the ranks' values differ.
   std::string listLast() const;
 
 private:
@@ -50,7 +51,7 @@ private:
   uint64_t history = 0;
 };
 
-/// Returns, for example, `bytes with digest 0123456789abcdef`.
+/// Describes bytes by their digest, as in `bytes with digest 0123456789abcdef`.
 std::string describeBytes(absl::string_view bytes);
 
 /// Describes a tensor in a file: its type, its shape, and a digest of samples

@@ -371,8 +371,8 @@ int64_t Artifact::getNumDevices() const {
   return devices;
 }
 
-/// Returns by how much the number of a place grows from one position along the
-/// axis reference to the next.
+/// Returns the stride of an axis, or of a part of an axis, in the row-major
+/// numbering of the places of the mesh.
 static int64_t getWeight(absl::Span<const MeshAxis> mesh,
                          const AxisRefRow &ref) {
   int64_t weight = mesh[ref.axis].size / (ref.pre * ref.size);
@@ -381,7 +381,9 @@ static int64_t getWeight(absl::Span<const MeshAxis> mesh,
   return weight;
 }
 
-/// Returns the position of mesh place `place` along the axes, as one number.
+/// Returns the coordinate, along these axes, of the mesh place with number
+/// `place`. The coordinates along several axes form one number, with the first
+/// axis most significant.
 static int64_t getPositionAt(int64_t place, absl::Span<const MeshAxis> mesh,
                              absl::Span<const AxisRefRow> axes) {
   int64_t position = 0;
@@ -438,8 +440,8 @@ std::vector<int> Artifact::getGroup(const CommunicatorRow &communicator,
   absl::Span<const MeshAxis> mesh = rows<MeshAxis>();
   absl::Span<const AxisRefRow> axes = rows<AxisRefRow>(communicator.axes);
   absl::Span<const DeviceRow> devices = rows<DeviceRow>();
-  // Setting a place's digits along the axes to zero leaves a number that
-  // identifies its group.
+  // Ranks are in one group if their place numbers are equal once the
+  // coordinates along these axes are set to zero.
   auto getBase = [&](int64_t of) {
     int64_t base = of;
     for (const AxisRefRow &ref : axes) {

@@ -39,9 +39,10 @@ public:
   static absl::StatusOr<std::shared_ptr<const Artifact>>
   fromBytes(absl::string_view bytes);
 
-  /// Returns the target it was compiled for: a `k..Target` of the format.
+  /// Returns the target that the artifact was compiled for, one of the
+  /// constants k..Target of the format.
   absl::string_view getTarget() const { return bytes(SectionKind::Target); }
-  /// Returns an error unless it was compiled for `target`.
+  /// Returns an error unless the artifact was compiled for `target`.
   absl::Status checkTarget(absl::string_view target) const;
 
   /// Returns a hash that identifies the program: ranks that run the same
@@ -107,19 +108,22 @@ public:
 
   /// Returns the number of devices: the product of the mesh's sizes.
   int64_t getNumDevices() const;
-  /// Returns the place of `rank` in the mesh, row-major.
+  /// Returns the number of the place that `rank` has in the mesh. Places are
+  /// numbered row-major.
   int64_t getPlace(int64_t rank) const;
   /// Returns the position of `rank` along the axes as one number, with the
   /// first axis most significant.
   int64_t getPosition(Range axes, int64_t rank) const;
-  /// Returns the position that `place` names for `rank`.
+  /// Returns the position of `rank` along the axes of a PlaceRow, plus the
+  /// shift `plus` of that row, with wraparound.
   int64_t getShiftedPosition(const PlaceRow &place, int64_t rank) const;
-  /// Returns how many bytes after its offset a buffer begins on `rank`, after
-  /// `counters` trips of the loops.
+  /// Returns the distance in bytes from a buffer's `offset` to where the buffer
+  /// begins on `rank`. It depends on the buffer's PlaceRow, or on `counters`:
+  /// how many iterations of each loop are finished.
   int64_t getDistance(const BufferRow &buffer, int64_t rank,
                       absl::Span<const int64_t> counters) const;
-  /// Returns the value that `rank` passes to a kernel, after `counters` trips
-  /// of its loops.
+  /// Returns the value of a kernel's scalar operand on `rank`. `counters` tells
+  /// how many iterations of each loop are finished.
   int64_t evaluate(const ScalarRow &scalar, int64_t rank,
                    absl::Span<const int64_t> counters) const;
   /// Returns the product of the axes' sizes.
@@ -138,7 +142,8 @@ private:
   AlignedBuffer contents;
   std::array<absl::string_view, kNumRowSections> rowSections;
   absl::flat_hash_map<SectionKind, absl::string_view> byteSections;
-  /// Indexed by rank; empty if each rank r has place r.
+  /// The number of the place that each rank has in the mesh; empty if every
+  /// rank r has place r.
   std::vector<uint32_t> places;
 };
 

@@ -67,7 +67,7 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) == 64);
 
 enum class SectionKind : uint32_t {
-// Sections of rows, from the same list.
+// The sections of rows: one for each TPRT_ROWS of ArtifactEnums.def.
 #define TPRT_ROWS(section, number, Row) section = number,
 #include "runtime/Core/ArtifactEnums.def"
   // Sections of bytes.
@@ -118,8 +118,8 @@ struct MeshAxis {
   int64_t size;
 };
 
-/// The rank at a place. The section is empty, or has one row for each place of
-/// the mesh.
+/// Row p of the Devices section: the rank at place p of the mesh. The section
+/// is empty, or has one row for each place.
 struct DeviceRow {
   uint32_t rank;
 };
@@ -190,9 +190,10 @@ struct InputRow {
   Role role;
   DType dtype;
   Range dims; ///< Dims.
-  /// Sources: where files hold the input's data. Several sources are parts that
-  /// are joined along dimension `joined`; without a source, the input is not in
-  /// files.
+  /// Sources: the stored tensors from which the input is loaded. If there are
+  /// several, each holds one part of the input, and the parts are joined along
+  /// dimension `joined`. Without sources, a parameter is loaded from the tensor
+  /// that has its name, if the files have one.
   Range sources;
   uint32_t joined = 0;
   uint32_t reserved = 0;
@@ -214,9 +215,9 @@ struct OutputRow {
   DType dtype;
   uint32_t alias; ///< The donated input whose storage is used, or kNone.
   Range dims;     ///< Dims.
-  /// Sources: the tensor that the output is a part of (some elements of one
-  /// dimension); empty if the output is a whole tensor. The parts of a tensor
-  /// follow each other.
+  /// Sources: if the output is a slice of a larger tensor along one dimension,
+  /// this is one row, which names the tensor and the slice. It is empty if the
+  /// output is a whole tensor. The slices of a tensor are consecutive outputs.
   Range part = {};
 };
 
@@ -232,12 +233,12 @@ enum class Space : uint32_t {
 };
 
 /// `size` bytes at `offset` of a space. With a `counter`, the buffer's address
-/// advances by `step` bytes (which may be negative) for each finished trip of
-/// the enclosing loop that counts in `counter`, as with one layer's slice of
-/// stacked weights. With a `place`, it advances by `step` bytes for each place
-/// that precedes the one that `place` names. This addresses, for example, a
-/// rank's own block of a tensor that the rank holds completely. The arena has
-/// the same layout on all ranks.
+/// advances by `step` bytes (which may be negative) for each finished iteration
+/// of the enclosing loop that counts in `counter`, as with one layer's slice of
+/// stacked weights. With a `place`, the address advances by `step` bytes times
+/// the position that this PlaceRow gives for the rank, as with a rank's own
+/// block of a tensor that the rank holds completely. The arena has the same
+/// layout on all ranks.
 struct BufferRow {
   Space space = Space::Arena;
   uint32_t index = 0;
@@ -248,8 +249,8 @@ struct BufferRow {
   uint32_t place = kNone;   ///< Places.
 };
 
-/// A place along `axes`: `plus` places after the rank's own, wrapping around at
-/// the end. With 4 places and a `plus` of 1, rank 3 gets place 0.
+/// The position along `axes` that is `plus` positions after that of the rank,
+/// with wraparound: with 4 positions and a `plus` of 1, rank 3 gets position 0.
 struct PlaceRow {
   Range axes;   ///< AxisRefs.
   int64_t plus; ///< 0 .. group size - 1.
@@ -302,8 +303,9 @@ enum class Reduction : uint32_t { None = 0, Sum = 1, Max = 2, Min = 3 };
 ///     void f(void *source0, .., void *destination, i64 elements)
 ///
 /// with one source for each position, reduced in that order as CollectiveRow
-/// says. Pointers are aligned to the element size; the blocks of its LaunchRow
-/// handle any number of elements. The destination may be one of the sources.
+/// says. Pointers are aligned to the element size. The kernel processes any
+/// number of elements with the number of blocks in its LaunchRow. The
+/// destination may be one of the sources.
 struct CombineRow {
   uint32_t kernel;
   DType dtype;
@@ -318,8 +320,8 @@ struct CombineRow {
 ///
 /// Element j of row i is at i * stride + j of the block, and is element `whole`
 /// + i * wholeStride + j of the whole tensor, whose numbers are those of
-/// fillRandom. `scale` holds the bits of the scale. The blocks of its LaunchRow
-/// handle any number of elements.
+/// fillRandom. `scale` holds the bits of the scale. The kernel processes any
+/// number of elements with the number of blocks in its LaunchRow.
 struct RandomRow {
   uint32_t kernel;
   DType dtype;
@@ -501,11 +503,11 @@ enum class ControlKind : uint32_t {
   Loop = 0,  ///< The first steps, `trips` times.
   While = 1, ///< First steps; stop if predicate is 0; second steps; repeat.
   If = 2,    ///< First steps if the predicate is not 0, else second steps.
-  /// Either the first or the second steps, whichever are faster: both read and
-  /// write the same, except for rounding and for arena memory that nothing else
-  /// uses. Both consist of kernels, matmuls, copies, fills and choices. On
-  /// CUDA, rank 0 finds the faster ones when the program is loaded; a CPU
-  /// executes the first ones.
+  /// Runs one of two alternatives: the first steps or the second steps. Both
+  /// read and write the same values, except for rounding and for arena memory
+  /// that nothing else uses. Both consist of kernels, matmuls, copies, fills
+  /// and choices. On CUDA, rank 0 finds the faster alternative when the program
+  /// is loaded; a CPU runs the first.
   Choice = 3,
 };
 inline constexpr uint32_t kNumControls = 4;

@@ -74,8 +74,8 @@ public:
   virtual absl::Status
   readOutput(uint32_t output,
              absl::FunctionRef<absl::Status(const char *block)> use) = 0;
-  /// The same for an input: the value that it was given, or that a run left in
-  /// it.
+  /// Calls `use` with the rank's block of an input. The block holds the value
+  /// that the input was given, or that a run left in it.
   virtual absl::Status
   readInput(uint32_t input,
             absl::FunctionRef<absl::Status(const char *block)> use) = 0;

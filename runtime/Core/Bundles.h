@@ -25,7 +25,8 @@ struct BundlePlace {
   bool isMember() const { return bundle != kNone; }
 };
 
-/// Returns the places of all inputs of the artifact.
+/// Returns, for each input of the artifact, which bytes of which bundle hold
+/// the input, if any.
 std::vector<BundlePlace> getBundlePlaces(const Artifact &artifact);
 
 /// Returns the bytes of a bundle's storage: the sum of its members.

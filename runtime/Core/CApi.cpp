@@ -213,8 +213,8 @@ tprt_status tprt_sync(tprt_session *session, double timeout_s) {
 }
 
 tprt_status tprt_abort(tprt_session *session, const char *why) {
-  // Does not use `call`: another thread may be inside one, and that thread owns
-  // the message.
+  // Does not use `call`, which sets the session's error message: another thread
+  // may be inside `call`, and only that thread may set the message.
   if (!session || !session->session)
     return static_cast<tprt_status>(ErrorCode::WrongState);
   session->session->abort(why ? why : "tprt_abort was called");

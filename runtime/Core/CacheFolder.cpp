@@ -147,7 +147,7 @@ void CacheFolder::prune(absl::string_view suffix, uint64_t maxBytes) const {
   for (const auto &[time, size, name] : entries) {
     if (total <= maxBytes)
       return;
-    // Another process may have removed it already.
+    // unlinkat fails if another process has already removed the entry.
     ::unlinkat(descriptor, name.c_str(), 0);
     total -= size;
   }

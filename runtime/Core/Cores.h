@@ -18,7 +18,7 @@ namespace tprt {
 /// How long a rank that has its own core spins before it sleeps.
 inline constexpr std::chrono::microseconds kSpinTime(1000);
 
-/// How often a waiting rank checks again at once, before it yields to other
+/// How many times in a row a waiting rank checks before it yields to other
 /// threads.
 inline constexpr int kFastLooks = 200;
 
@@ -46,7 +46,8 @@ template <typename IsDone> void takeTurns(IsDone isDone) {
 inline cpu_set_t getUsableCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  // The set holds at most 1024 cores. If there are more, assume one.
+  // The call fails if the machine has more than 1024 cores. One core is assumed
+  // then.
   if (sched_getaffinity(0, sizeof(cores), &cores) != 0)
     CPU_SET(0, &cores);
   return cores;

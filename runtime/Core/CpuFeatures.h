@@ -19,9 +19,9 @@ namespace tprt {
 /// features that its code needs.
 std::string getHostCpu();
 
-/// Returns OK if this machine has everything that the line requires. A feature
-/// that the runtime does not know is an error and is not ignored: the code
-/// might use it.
+/// Checks that this machine has the architecture and the features in
+/// `required`, a text such as `x86_64:avx2,fma`. A feature that the runtime
+/// does not know is an error, because the code might use it.
 absl::Status checkCpu(absl::string_view required);
 
 } // namespace tprt

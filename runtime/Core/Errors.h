@@ -42,7 +42,7 @@ absl::Status makeError(ErrorCode code, const Pieces &...pieces) {
 /// code.
 absl::Status addContext(const absl::Status &status, absl::string_view context);
 
-/// Returns the code of an error made above; 0 for an OK status.
+/// Returns the code of an error from makeError; 0 for an OK status.
 ErrorCode getErrorCode(const absl::Status &status);
 
 /// Returns the message without its `[TPnnnn] `.

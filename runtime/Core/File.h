@@ -56,7 +56,8 @@ private:
 /// if errno says that memory, descriptors or space are used up, else
 /// `otherwise`.
 ErrorCode getFileError(int error, ErrorCode otherwise);
-/// The same for a library; the loader describes its errors only as text.
+/// Like getFileError, for a library that cannot be loaded. The loader gives no
+/// error number, so `why` is the text of its message.
 ErrorCode getLoaderError(absl::string_view why, ErrorCode otherwise);
 
 } // namespace tprt

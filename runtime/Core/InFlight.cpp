@@ -43,7 +43,8 @@ class InFlightVerifier : RowVerifier {
 public:
   explicit InFlightVerifier(const Artifact &artifact) : RowVerifier(artifact) {}
 
-  /// Checks steps [first, first + count), including the steps that they govern.
+  /// Checks the steps [first, first + count). The bodies of control steps among
+  /// them are part of this range.
   absl::Status walk(uint64_t first, uint64_t count);
 
 private:
@@ -65,7 +66,8 @@ private:
 
   /// Outermost first.
   std::vector<ActiveLoop> loops;
-  /// Keyed by the collective's row, as in the two indices.
+  /// Keyed by the index of the collective's row, as `sources` and
+  /// `destinations` are.
   absl::flat_hash_map<uint32_t, Flight> flights;
   RangeIndex sources, destinations;
 };
@@ -128,8 +130,9 @@ void InFlightVerifier::start(uint64_t number, uint32_t row) {
   flights.emplace(row, std::move(flight));
 }
 
-/// The enclosing loops are the same as at the start, since both steps are in
-/// the same region.
+/// Removes a collective's memory from `sources` and `destinations`. Start and
+/// done step are in the same region, so the enclosing loops are the same, and
+/// getSweep returns the ranges that `start` inserted.
 void InFlightVerifier::finish(uint32_t row) {
   auto flight = flights.find(row);
   for (auto [index, access] :
@@ -194,8 +197,9 @@ Sweep InFlightVerifier::getSweep(const StepAccess &access) const {
           begin + bytes + std::max<int64_t>(moved, 0)};
 }
 
-/// Returns the distances in bytes by which `access` is shifted relative to
-/// `held` because of their places, over all ranks.
+/// A buffer's PlaceRow shifts its address by a distance that depends on the
+/// rank. Returns the distances of `access` minus those of `held`, for all
+/// ranks, without duplicates.
 std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
                                                  const BufferRow &held) const {
   if (access.place == kNone && held.place == kNone)

@@ -37,10 +37,11 @@ void StridedBytes::add(int64_t size, Wide stride) {
   dims.push_back({stride, size});
 }
 
-/// Returns true if a sum of strides, each times an index below the size of its
-/// dimension, can be in first .. last. `rest` is the largest possible sum.
-/// Several indices of a dimension are tried only if the smaller strides
-/// together reach further than that stride.
+/// Returns true if a sum of index * stride over the dimensions can be in first
+/// .. last. Each index is below the size of its dimension; `rest` is the
+/// largest possible sum. Several indices of a dimension are tried only if the
+/// smaller strides together reach further than that dimension's stride. Also
+/// returns true if there are more tries than `budget`.
 bool StridedBytes::search(absl::Span<const Dim> dims, Wide rest, Wide first,
                           Wide last, int &budget) {
   if (first <= 0)
@@ -77,7 +78,8 @@ bool StridedBytes::reach(Wide length) const {
   Wide rest = 0;
   for (const Dim &dim : outer)
     rest += dim.stride * (dim.size - 1);
-  // Runs that reach into the range begin in first .. last.
+  // A run of bytes that begins at `offset` + n overlaps [0, length) if n is in
+  // first .. last.
   Wide first = 1 - run - offset, last = length - 1 - offset;
   int budget = kMostTries;
   return search(outer, rest, first, last, budget);

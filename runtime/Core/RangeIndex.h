@@ -87,8 +87,8 @@ public:
   void add(int64_t size, Wide stride);
   void move(Wide by) { offset += by; }
 
-  /// Returns true if any of these bytes are among the bytes 0 .. `length`, and
-  /// also if strides interleave in more than kMostTries ways.
+  /// Returns true if any of these bytes is in [0, length). Also returns true,
+  /// without knowing, if the strides interleave in more than kMostTries ways.
   bool reach(Wide length) const;
 
 private:

@@ -400,7 +400,7 @@ std::string SafetensorsFolder::listOthers() const {
   for (const auto &[path, part] : files)
     for (const auto &[name, tensor] : part.tensors)
       names.insert(name);
-  // With an index, the tensors of files that have not been opened are unknown.
+  // With an index file, the tensors of files not opened yet are unknown.
   if (hasIndex || names.empty())
     return "";
   constexpr size_t most = 4;

@@ -38,7 +38,7 @@ absl::StatusOr<uint32_t> Session::findInput(absl::string_view name) const {
                    "'; it has ", absl::StrJoin(names, ", "));
 }
 
-/// Returns, for example, `f32[8, 512]`.
+/// Returns a type and a shape as text, for example `f32[8, 512]`.
 static std::string describeTensor(DType dtype,
                                   absl::Span<const int64_t> shape) {
   return absl::StrCat(getName(dtype), "[", absl::StrJoin(shape, ", "), "]");
@@ -59,7 +59,7 @@ static absl::Status checkBools(absl::string_view name, DType dtype,
                    ", but a bool must be 0 or 1");
 }
 
-/// Returns the name of an input among the values that ranks must agree on.
+/// Returns the name by which an input is compared between ranks.
 static std::string nameInput(absl::string_view name) {
   return absl::StrCat("input '", name, "'");
 }
@@ -295,8 +295,8 @@ absl::Status Session::loadWeights(SafetensorsFolder &weights) {
       tensors[i].push_back(*std::move(tensor));
     }
   }
-  // Does not use startRanks: a wrong weight is no reason to end the session,
-  // and under MPI either every rank finds it or none does.
+  // Does not use startRanks, which would end the session because of a wrong
+  // weight. All ranks load the same weights, so all get the same error.
   std::vector<absl::Status> results(ranks.size());
   threads->start([&](int i) {
     Rank &rank = ranks[i];

@@ -56,7 +56,7 @@ struct SessionOptions {
   std::function<CreateBackend> createBackend;
   int ranks = 0;   ///< The expected number of devices; 0: any.
   int threads = 0; ///< Per rank; 0: its share of the cores.
-  /// For each collective, and for joining and leaving the job.
+  /// The deadline of each collective, and of joining and leaving the job.
   absl::Duration timeout = absl::Seconds(300);
   absl::Duration runTimeout = absl::InfiniteDuration(); ///< For each `run`.
   bool allowTF32 = false; ///< For f32 matmuls on GPUs that support it.
@@ -81,7 +81,8 @@ public:
   int getNumRanks() const { return worldSize; }
   /// Returns true if no other process has ranks of this program.
   bool hasAllRanks() const { return domain || worldSize == 1; }
-  /// Returns the rank that this process reports for: 0, or its MPI rank.
+  /// Returns the first rank of this process: 0 if the ranks are threads, and
+  /// otherwise the process's only rank.
   int getFirstRank() const { return ranks.front().number; }
 
   /// Gives an input its value, which is a whole tensor. The name may also be
@@ -89,11 +90,11 @@ public:
   /// parts of it.
   absl::Status bind(absl::string_view name, DType dtype,
                     absl::Span<const int64_t> shape, absl::string_view bytes);
-  /// The same for a value that only this process has, such as what it loaded
-  /// from a data set. Each rank uses only its block, and the rest may differ
-  /// between processes. Ranks that hold the same block must be given the same
-  /// values there. The source of the values (the data set, its order, the step)
-  /// should be passed to `agree`.
+  /// Like `bind`, for a value that only this process has, such as rows that it
+  /// read from a data set. Each rank uses only its block of the value; the rest
+  /// may differ between processes. Ranks with the same block must be given the
+  /// same values there. The source of the values (the data set, its order, the
+  /// step) should be passed to `agree`.
   absl::Status bindLocal(absl::string_view name, DType dtype,
                          absl::Span<const int64_t> shape,
                          absl::string_view bytes);
@@ -227,7 +228,8 @@ private:
   absl::StatusOr<std::string> gather(const Distributed &tensor);
   absl::StatusOr<std::vector<std::string>>
   exchangeBlocks(const Distributed &tensor);
-  /// Returns true if other processes could have been given something else.
+  /// Returns true if the job has other processes, which might have been given
+  /// different options or inputs.
   bool isOneOfMany() const { return !hasAllRanks(); }
 
   const SessionOptions options;

@@ -80,7 +80,7 @@ absl::Status Session::prepareRank(Rank &rank) {
   TPRT_RETURN_IF_ERROR(rank.world->connect());
   TPRT_RETURN_IF_ERROR(compareProgram(*rank.world));
   if (!domain) {
-    // Both affect which code runs, and how its numbers are rounded.
+    // The backend and TF32 affect which code runs, and how it rounds.
     agreement.note("the backend", options.backend);
     agreement.note("tf32", options.allowTF32 ? "allowed" : "not allowed");
     TPRT_RETURN_IF_ERROR(agreement.compare(*rank.world));
@@ -154,8 +154,8 @@ absl::Status Session::close() {
   return failure;
 }
 
-/// A thread may be running that cannot be stopped. Keeps everything that it
-/// uses until the process ends.
+/// Keeps everything that the session's threads use until the process ends,
+/// since a thread that cannot be stopped may still be running.
 void Session::abandon() {
   struct Remains {
     std::shared_ptr<const Artifact> artifact;
@@ -164,7 +164,7 @@ void Session::abandon() {
     std::vector<Rank> ranks;
     std::unique_ptr<RankThreads> threads;
   };
-  // Stays reachable, and is never destroyed.
+  // The vector is never destroyed, but stays reachable, so it is not a leak.
   static auto *kept = new std::vector<std::unique_ptr<Remains>>;
   static absl::Mutex mutex;
   absl::MutexLock lock(&mutex);
@@ -206,8 +206,8 @@ absl::Status Session::compareProgram(World &world) const {
         wanted, " tp-run ...");
   std::string mine = absl::StrFormat("%016x", artifact->getHash());
   auto all = world.exchange(mine, "comparing programs");
-  // If a rank has left, it found the same problem, so all end with the same
-  // exit code.
+  // A rank leaves early if it found a wrong mesh. This rank has found the same
+  // and reports it, so that all ranks end with the same exit code.
   if (!all.ok())
     return mesh.ok() ? all.status() : mesh;
   for (size_t rank = 0; rank < all->size(); ++rank)
@@ -219,8 +219,8 @@ absl::Status Session::compareProgram(World &world) const {
   return mesh;
 }
 
-/// Returns the outcome of a job that has ended. If several ranks failed, the
-/// cause is the error of a rank that did not merely learn of another's failure.
+/// Returns the outcome of a job that has ended. If several ranks failed, it is
+/// the error of a rank that failed by itself, and not because of another rank.
 absl::Status Session::finishRanks() {
   std::vector<absl::Status> errors = getRankErrors();
   if (!errors.empty() && failure.ok())

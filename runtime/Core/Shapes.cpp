@@ -106,8 +106,8 @@ std::vector<Box> tprt::splitInterval(int64_t begin, int64_t end,
   int64_t inner = 1;
   for (int64_t size : sizes.subspan(1))
     inner *= size;
-  // Prepends rows [first, first + count) of the major dimension to each box of
-  // the others.
+  // For each box of `others`, which lack the major dimension, adds the box with
+  // rows [first, first + count) of that dimension.
   auto add = [&](int64_t first, int64_t count, std::vector<Box> others) {
     for (Box &box : others) {
       box.start.insert(box.start.begin(), first);

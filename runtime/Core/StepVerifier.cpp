@@ -26,7 +26,8 @@ public:
       : RowVerifier(artifact), entry(entry), places(getBundlePlaces(artifact)) {
   }
 
-  /// Checks steps [first, first + count), including the steps that they govern.
+  /// Checks the steps [first, first + count). The bodies of control steps among
+  /// them are part of this range.
   absl::Status verify(uint64_t first, uint64_t count, unsigned depth);
 
 private:
@@ -277,7 +278,7 @@ absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
   if (!bytes || static_cast<uint64_t>(*bytes) > buffer.size)
     return fail("the step accesses elements outside of a buffer of ",
                 buffer.size, " bytes");
-  // This also limits the number of elements, since each has its own memory.
+  // Elements do not overlap, so the buffer's size also limits their number.
   if (access.kind == AccessKind::Write &&
       !isWithoutOverlap(access.sizes, access.strides))
     return fail("the step writes to elements that overlap in memory");
@@ -288,7 +289,7 @@ absl::Status StepVerifier::verifyAccess(const StepAccess &access) const {
 bool StepVerifier::overlap(const BufferRow &a, const BufferRow &b) const {
   if (a.space != b.space || a.index != b.index)
     return false;
-  // If the address of a buffer advances, the whole range that it covers counts.
+  // If a buffer's address varies, take the range of all its addresses.
   auto getRange = [&](const BufferRow &buffer) {
     int64_t moved = buffer.step * (getPositions(buffer) - 1);
     auto begin = static_cast<int64_t>(buffer.offset);

@@ -17,8 +17,8 @@ struct Dim {
 };
 using Dims = absl::InlinedVector<Dim, 8>;
 
-/// A square with this side, in both views, stays in the first-level cache,
-/// however far apart the rows are.
+/// Data is copied in square tiles with this side, in elements. A tile of both
+/// views fits in the first-level cache, however far apart the rows are.
 constexpr int64_t kTile = 32;
 
 } // namespace

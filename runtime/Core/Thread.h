@@ -24,7 +24,8 @@ public:
   Thread &operator=(Thread &&) = default;
   /// Waits for the thread to end.
   ~Thread() = default;
-  /// Lets the thread go on by itself.
+  /// Detaches the thread: it continues, and the destructor does not wait for
+  /// it.
   void detach() &&;
 
 private:

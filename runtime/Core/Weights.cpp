@@ -17,8 +17,8 @@ using namespace tprt;
 
 namespace {
 
-/// A dimension of a tensor: its factors in another layout, and the stride of
-/// each factor in that layout.
+/// A dimension that another layout splits into factors: the size of each
+/// factor, major first, and its stride in that layout.
 struct Factored {
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
@@ -89,7 +89,8 @@ static std::vector<Factored> getDense(absl::Span<const int64_t> shape) {
   return dims;
 }
 
-/// Calls body with boxes of the rank's block and of the whole dense tensor.
+/// Divides the rank's block into boxes, and calls `body` for each, with its
+/// place in the block and in the whole dense tensor.
 template <typename Body>
 static void forEachDenseBox(const Artifact &artifact, Range dims, int64_t rank,
                             Body body) {
@@ -156,8 +157,8 @@ static absl::Status checkStored(absl::string_view name,
 
 namespace {
 
-/// The place in a stored tensor of the elements of an input, or of a part of
-/// one.
+/// The location, in a stored tensor, of the elements of an input or of one part
+/// of an input.
 struct StoredPart {
   int64_t base; ///< The offset of the first element.
   std::vector<Factored> dims;

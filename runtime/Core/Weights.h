@@ -25,7 +25,8 @@ absl::Status loadSources(const Artifact &artifact, const InputRow &input,
                          int64_t rank, absl::Span<const TensorReader> tensors,
                          char *block);
 
-/// The same for an input that has no source: the tensor is the whole input.
+/// Fills the rank's block of an input that has no sources. `tensor` holds the
+/// whole input.
 absl::Status loadWhole(const Artifact &artifact, const InputRow &input,
                        int64_t rank, const TensorReader &tensor, char *block);
 
@@ -66,7 +67,8 @@ std::vector<BlockRows> getBlockRows(const Artifact &artifact, Range dims,
 /// the same numbers. Floats are in (-scale, scale), integers are 0 .. 7.
 void fillRandom(const Artifact &artifact, Range dims, DType dtype, int64_t rank,
                 uint64_t seed, float scale, int threads, char *block);
-/// The same for some rows of a block; the rest of the block stays unchanged.
+/// Fills some rows of a block with the same numbers as when the whole block is
+/// filled. The rest of the block stays unchanged.
 void fillRandom(const BlockRows &rows, DType dtype, uint64_t seed, float scale,
                 int threads, char *block);
 

@@ -129,7 +129,9 @@ absl::Status MessageCommunicator::start(uint32_t index,
   return absl::OkStatus();
 }
 
-/// Each position receives all ranks' elements of its part.
+/// In a reduction, each rank reduces one part. Sends the other ranks their
+/// parts of this rank's elements, and receives the others' elements of this
+/// rank's part.
 void MessageCommunicator::startReduction(Running &now) {
   const CollectiveRow &row = *now.call.row;
   int64_t size = tprt::getSize(row.dtype);

@@ -51,7 +51,7 @@ private:
     senders.push_back(sender);
     if (code == MPI_SUCCESS)
       return;
-    // The request of a failed call is undefined.
+    // After a failed call, MPI leaves the request undefined.
     requests.back() = MPI_REQUEST_NULL;
     if (result == MPI_SUCCESS)
       result = code;

@@ -48,8 +48,8 @@ void onTerminate(int) { wasTerminated = 1; }
 absl::Status tprt::checkMpi(int result, absl::string_view what) {
   if (result == MPI_SUCCESS)
     return absl::OkStatus();
-  // Before MPI has been initialized and after it has been finalized, asking for
-  // the text would end the process.
+  // Before MPI is initialized and after it is finalized, MPI_Error_string would
+  // end the process.
   int hasBegun = 0, hasEnded = 0;
   MPI_Initialized(&hasBegun);
   MPI_Finalized(&hasEnded);
@@ -61,8 +61,8 @@ absl::Status tprt::checkMpi(int result, absl::string_view what) {
   return makeError(ErrorCode::Transport, "MPI: ", what, ": ", text);
 }
 
-/// When all ranks have called this, finalizing takes no longer than exchanging
-/// its messages.
+/// Waits for all ranks. After that, MPI_Finalize does not wait for late ranks,
+/// but only exchanges its own messages.
 absl::Status MpiWorld::part() {
   if (!owned)
     return absl::OkStatus();
@@ -207,8 +207,8 @@ void MpiWorld::tellFailure() {
   finishWithin(messages, absl::Milliseconds(500));
 }
 
-/// Waits briefly for messages to arrive. If a peer cannot receive them, the
-/// launcher ends it.
+/// Waits for messages to be delivered, but not longer than `time`. If a peer
+/// cannot receive its message, the launcher ends that peer.
 void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
   for (absl::Time end = absl::Now() + time;
        absl::Now() < end && !wasTerminated;) {
@@ -273,7 +273,8 @@ absl::Status MpiWorld::findFailure() {
   }
   if (!wasTerminated)
     return absl::OkStatus();
-  // A rank that failed cleanly has told the others before the launcher acts.
+  // Wait for the message of the failed rank: unless the rank died, it sent one
+  // before the launcher ended the job.
   for (absl::Time end = absl::Now() + absl::Milliseconds(200);
        absl::Now() < end; sched_yield())
     TPRT_RETURN_IF_ERROR(receiveFailure());
@@ -366,7 +367,7 @@ absl::Status PeerWait::checkMissing() {
 }
 
 void MpiWorld::showLife() {
-  // Show life a few times within the timeout of the ranks that wait.
+  // One message per third of the timeout is enough for the ranks that wait.
   if (absl::Now() < lastLife + timeout / 3)
     return;
   lastLife = absl::Now();
@@ -375,8 +376,9 @@ void MpiWorld::showLife() {
       lifeSigns.send(comm, peer, kLifeTag, &kLifeSign, 1);
 }
 
-/// Receives all signs of life that have arrived since the last call. Returns
-/// true if any came from these ranks.
+/// Receives all messages of `showLife` that have arrived since the last call:
+/// they say that their sender is alive. Returns true if any came from these
+/// ranks.
 absl::StatusOr<bool>
 MpiWorld::receiveSignsOfLife(const std::vector<int> &ranks) {
   for (bool isAlive = false;;) {
@@ -468,7 +470,7 @@ createWorld(absl::Duration timeout) {
     TPRT_RETURN_IF_ERROR(checkMpi(
         MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided),
         "init"));
-    // Only if no other handler is installed for the signal.
+    // Installs our handler only if no other is installed for the signal.
     struct sigaction now = {};
     if (sigaction(SIGTERM, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
       struct sigaction ours = {};

@@ -66,7 +66,8 @@ public:
   /// Returns an error once a rank has failed. Unlike `check`, it always asks
   /// MPI.
   absl::Status findFailure();
-  /// Returns true if one of these ranks has shown life since the last call.
+  /// Returns true if a message that one of these ranks is alive has arrived
+  /// since the last call.
   absl::StatusOr<bool> receiveSignsOfLife(const std::vector<int> &ranks);
 
   /// Counts collectives whose messages are under way: MPI transfers them only
@@ -105,7 +106,8 @@ private:
   int splits = 0;
   MPI_Request failureRequest = MPI_REQUEST_NULL;
   char failureText[1024] = {};
-  /// Indexed by rank; MPI may write here until the end.
+  /// The bytes that `depart` receives, indexed by rank. MPI may write to them
+  /// until the process ends.
   std::vector<char> farewells;
   absl::Mutex mutex;
   absl::Status failure ABSL_GUARDED_BY(mutex);
@@ -119,14 +121,14 @@ public:
   using What = absl::FunctionRef<std::string()>;
   using Missing = absl::FunctionRef<absl::StatusOr<std::vector<int>>()>;
 
-  /// `what` names the occasion; `getMissing` returns the ranks that have not
-  /// come.
+  /// `what` returns the name of the operation that waits, for messages.
+  /// `getMissing` returns the ranks that have not arrived.
   PeerWait(MpiWorld &world, What what, Missing getMissing)
       : world(world), what(what), getMissing(getMissing) {}
 
   absl::Status check();
 
-  /// Returns the time since the first check.
+  /// Returns the time from the first call of `check` to the latest.
   absl::Duration getWaited() const { return now - begin; }
 
 private:

@@ -25,7 +25,8 @@ constexpr int64_t kBlockBytes = 65536;
 /// Up to this size, the last rank to arrive reduces for all: the others are
 /// waiting for it anyway.
 constexpr int64_t kSmallBytes = 8192;
-/// With this limit, each block has room for one element for every rank.
+/// The largest size of a group: a block must have room for at least one element
+/// for every rank.
 constexpr size_t kMaxRanks = 1024;
 
 /// A barrier that all ranks pass once for each use of a buffer. Stages are
@@ -34,7 +35,7 @@ struct Gate {
   alignas(64) std::atomic<uint64_t> arrivals;
   SharedFutex passed; ///< The last stage that all have reached.
 
-  /// Compares stages modulo 2^32, as a futex holds them.
+  /// Compares stage numbers modulo 2^32, because a futex holds only 32 bits.
   bool isPassed(uint64_t stage) const {
     return static_cast<int32_t>(passed.get() - static_cast<uint32_t>(stage)) >=
            0;
@@ -52,8 +53,9 @@ struct Seat {
   CollectiveHeader headers[kNumBuffers]; ///< The collectives of its blocks.
 };
 
-/// The contents of the group's memory, which is initially zero: the buffers, a
-/// seat for each rank, and the blocks of each buffer.
+/// The layout of the group's shared memory, which is initially zero: all
+/// buffers, then one Seat for each rank, then the blocks of each buffer, one
+/// for each rank.
 class Room {
 public:
   Room(SharedMemory shared, size_t ranks)
@@ -136,12 +138,13 @@ private:
   const std::vector<int> group;
   Room room;
   const int64_t position;
-  /// The number of the next stage. The first use of each buffer has number /
-  /// kNumBuffers == 1.
+  /// The number of the next stage. Stage n uses buffer n % kNumBuffers. Numbers
+  /// begin at kNumBuffers, so that n / kNumBuffers counts the uses of that
+  /// buffer, from 1.
   uint64_t nextNumber = kNumBuffers;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Running>> running;
-  /// For each buffer, the collective whose first stage is in the buffer and has
-  /// not been read.
+  /// For each buffer, the collective whose first stage has been written to the
+  /// buffer but not read yet; null if there is none.
   Running *unread[kNumBuffers] = {};
   int64_t waited = 0;
 };
@@ -149,7 +152,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// The work of each stage
+// What a stage of each collective writes and reads
 //===----------------------------------------------------------------------===//
 
 bool SharedCommunicator::isReducedByLast(const CollectiveRow &row) const {
@@ -187,7 +190,8 @@ SharedCommunicator::Part SharedCommunicator::getPart(const CollectiveRow &row,
   return {stage * each, std::min(row.count, (stage + 1) * each)};
 }
 
-/// Returns the share of a part that one rank reduces for all.
+/// Returns the elements of `part` that the rank at position `peer` reduces for
+/// all ranks.
 SharedCommunicator::Part SharedCommunicator::getShare(Part part,
                                                       int64_t peer) const {
   return {part.begin + part.size() * peer / size(),
@@ -346,8 +350,8 @@ absl::Status SharedCommunicator::read(Running &now, int64_t stage,
   return absl::OkStatus();
 }
 
-/// Counts an arrival. The last rank to arrive calls `doLast` and opens the
-/// gate.
+/// Counts this rank's arrival at a barrier. The last rank to arrive calls
+/// `doLast` and lets all ranks pass.
 template <typename Last>
 void SharedCommunicator::arrive(Gate &gate, uint64_t number, Last doLast) {
   uint64_t all = number / kNumBuffers * group.size();
@@ -357,8 +361,9 @@ void SharedCommunicator::arrive(Gate &gate, uint64_t number, Last doLast) {
   gate.passed.set(static_cast<uint32_t>(number));
 }
 
-/// `reached` is the member of a rank's seat that says how far the rank has
-/// come.
+/// Waits until all ranks have arrived at the barrier `gate` with stage
+/// `number`. `reached` is the field of Seat with the last stage that a rank has
+/// reached; errors name the ranks that are behind.
 absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
                                        const CollectiveCall &call,
                                        std::atomic<uint64_t> Seat::*reached) {

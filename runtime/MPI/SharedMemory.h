@@ -33,14 +33,14 @@ public:
 
   /// Creates memory that is filled with zeros; nullopt if the system refuses.
   static absl::optional<SharedMemory> create(size_t bytes);
-  /// Opens another process's memory by its ticket; nullopt if this process
-  /// cannot reach it, for example from another container, or if its size
-  /// differs.
+  /// Opens the memory that another process has created, given its ticket.
+  /// Returns nullopt if this process cannot reach the memory, for example from
+  /// another container, or if the size of the memory is not `bytes`.
   static absl::optional<SharedMemory> open(absl::string_view ticket,
                                            size_t bytes);
 
-  /// Returns the ticket by which another process opens the memory until this
-  /// one closes it.
+  /// Returns the ticket: a text by which other processes can open this memory
+  /// until `close` is called.
   const std::string &getTicket() const { return ticket; }
   void close();
 

@@ -192,7 +192,7 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
       needsCompile = flag;
       continue;
     }
-    // A value without a key is the whole program's file.
+    // `--tp-verify-against=FILE` is short for `--tp-verify-against=whole=FILE`.
     if (flag == "tp-verify-against" && !value.empty() && !value.contains('=')) {
       kept.push_back(("--" + flag + "=whole=" + quote(value)).str());
       continue;
@@ -205,8 +205,8 @@ tp::expandFlags(ArrayRef<const char *> arguments) {
   // The pass of --tp-explain prints what propagation has recorded.
   if (explains)
     options += " explain=true";
-  // The report says how the program was verified and what its plan costs;
-  // without a report, this is not needed.
+  // Only a report needs to know how the program was verified and what its plan
+  // costs.
   if (reports)
     options += " report-verification=true";
   // The pass reports as an error what would otherwise be a warning, so do not

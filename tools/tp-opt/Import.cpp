@@ -43,7 +43,7 @@ tp::runImport(StringRef inputFile, const DialectRegistry &registry,
   SourceMgrDiagnosticHandler handler(sources, &context);
   ScopedDiagnosticHandler counter(&context, [&](Diagnostic &diagnostic) {
     code.add(diagnostic);
-    // On failure, the next handler prints the diagnostic.
+    // If neither function prints the diagnostic, the next handler is called.
     return success(SourceLines::printIfWholeFile(diagnostic) ||
                    SourceLines::printIfBinary(diagnostic));
   });

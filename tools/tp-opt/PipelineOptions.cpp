@@ -87,9 +87,8 @@ static std::pair<StringRef, StringRef> takeOption(StringRef &text) {
   return {key, value};
 }
 
-/// Returns true for options that users do not set. tp-run, --tp-report,
-/// --tp-explain and --tp-strict add them to a pipeline, as does splitting a
-/// pipeline for these flags.
+/// Returns true for options that users do not set. They are added to a pipeline
+/// by tp-run, or because of --tp-report, --tp-explain and --tp-strict.
 static bool isInternal(StringRef option) {
   return llvm::is_contained(
       {"default-mesh", "explain", "part", "report-verification", "strict"},

@@ -97,7 +97,7 @@ static void printPart(const Diagnostic &part) {
   llvm::errs() << kind << ": " << part << "\n";
 }
 
-/// Prints a diagnostic and its notes without lines of the files.
+/// Prints a diagnostic and its notes, without the source lines.
 static void printWithoutLine(const Diagnostic &diagnostic) {
   printPart(diagnostic);
   for (const Diagnostic &note : diagnostic.getNotes())
@@ -129,8 +129,8 @@ bool SourceLines::printIfBinary(const Diagnostic &diagnostic) {
   return true;
 }
 
-/// Returns true for the location of the module that surrounds a text; it has no
-/// line.
+/// Returns true if this is the location of the module that a text file forms:
+/// the name of the file, and line 0.
 static bool isWholeFile(Location location, StringRef file) {
   auto place = dyn_cast<FileLineColLoc>(location);
   return place && place.getLine() == 0 && place.getFilename() == file;

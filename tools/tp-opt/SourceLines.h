@@ -26,12 +26,12 @@ public:
   SourceLines(llvm::MemoryBufferRef text, const mlir::DialectRegistry &dialects)
       : text(text), dialects(dialects) {}
 
-  /// Emits a diagnostic again at a line of the text, if it has none. A
-  /// diagnostic about the module as a whole, which has no line in an MLIR file,
-  /// goes to the file's first line. Any other diagnostic goes to the line of
-  /// the first operation that has the same location and that its message names.
-  /// If there is none, it is emitted at its location, if that contains any
-  /// information. Returns true if the diagnostic was emitted.
+  /// Emits a diagnostic again at a line of the text, if its own location has no
+  /// line. A diagnostic about the module as a whole goes to the first line. Any
+  /// other goes to the first operation that has the same location and whose
+  /// name is in the message. If there is none, it goes to the first operation
+  /// that has the same location, unless that location is unknown. Returns true
+  /// if the diagnostic was emitted.
   bool repeatAtLine(mlir::Diagnostic &diagnostic);
 
   /// Prints a diagnostic about a whole file, with only the file's name as

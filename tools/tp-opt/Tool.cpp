@@ -45,8 +45,9 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
 }
 
 namespace {
-/// Names values as in the text. This is a pass because mlir-opt does the
-/// parsing and has no other hook.
+/// Lets values keep the names that they have in the text. This is a pass
+/// because mlir-opt parses the text, and calls nothing else between parsing and
+/// the other passes.
 class TextNamesPass
     : public PassWrapper<TextNamesPass, OperationPass<ModuleOp>> {
 public:
@@ -63,10 +64,11 @@ private:
   llvm::MemoryBufferRef text; ///< It outlives the pass.
 };
 
-/// Counts errors, and explains errors of the parser. The handler that was
-/// registered last is called first, and the one that prints is registered
-/// between the creation of the context and parsing. So this class registers a
-/// handler whenever the parser or a pass loads a dialect.
+/// Counts errors, and explains errors of the parser. MLIR calls the diagnostic
+/// handler first that was registered last. The handler of this class must
+/// precede the one that prints, which mlir-opt registers after it has created
+/// the context. So this class registers its handler whenever the parser or a
+/// pass loads a dialect.
 class Listener : public DialectExtensionBase {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Listener)

@@ -24,8 +24,9 @@ static bool returnEarly(func::FuncOp function, unsigned count) {
   return true;
 }
 
-/// Returns early with the results of one operation. Bisects to find the first
-/// operation that suffices, since all later ones are not needed.
+/// Makes the function return the results of one of its operations, and erases
+/// all later operations. A binary search finds the first operation for which
+/// the program stays interesting.
 static bool tryReturnEarly(func::FuncOp function, PatternRewriter &rewriter,
                            Trials &trials) {
   if (countUsers(function) != 0)
@@ -140,7 +141,8 @@ static bool replaceByOperands(Operation *op) {
   return true;
 }
 
-/// The same, with arguments of the enclosing blocks.
+/// Replaces the results of `op` by arguments of the enclosing blocks; returns
+/// false if that is not possible.
 static bool replaceByArguments(Operation *op) {
   for (Value result : op->getResults()) {
     if (result.use_empty())
@@ -157,8 +159,8 @@ static bool replaceByArguments(Operation *op) {
   return true;
 }
 
-/// Replaces an operation by existing values: by its operands, which connects
-/// what precedes it to what follows, or by arguments of enclosing blocks.
+/// Erases operations. Their results are replaced by their operands of the same
+/// type, or by arguments of enclosing blocks.
 static bool tryReplaceByExisting(func::FuncOp function,
                                  PatternRewriter &rewriter, Trials &trials) {
   SmallVector<Operation *> ops;

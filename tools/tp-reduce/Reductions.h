@@ -26,7 +26,7 @@ llvm::ArrayRef<Reduction> getRegionReductions();
 llvm::ArrayRef<Reduction> getSignatureReductions();
 llvm::ArrayRef<Reduction> getAttributeReductions();
 
-/// Makes --reduction-tree use all of these reductions.
+/// Registers all reductions of this file for --reduction-tree.
 void registerReductions(mlir::DialectRegistry &registry);
 
 } // namespace tp

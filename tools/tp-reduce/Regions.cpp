@@ -41,8 +41,8 @@ static bool liftRegion(func::FuncOp function, Operation *op, unsigned number) {
       result.replaceAllUsesWith(
           getOrTake(function, yielded, result.getResultNumber(), result));
   op->erase();
-  // Return the yielded values that nothing uses, as they would be erased
-  // otherwise.
+  // The function returns the yielded values that nothing uses, since they would
+  // otherwise be erased.
   llvm::erase_if(yielded, [](Value value) { return !value.use_empty(); });
   addResults(function, yielded);
   return true;
@@ -91,8 +91,8 @@ static bool inlineCall(func::FuncOp function, func::CallOp call,
   return true;
 }
 
-/// Inlines the only call of a function. As above, unused values are returned,
-/// as they would otherwise be erased.
+/// Inlines the only call of a function. The caller then also returns the
+/// callee's results that nothing uses, since they would otherwise be erased.
 static bool tryInlineCall(func::FuncOp function, PatternRewriter &rewriter,
                           Trials &trials) {
   bool isFree = countUsers(function) == 0;

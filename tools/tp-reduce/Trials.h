@@ -21,14 +21,15 @@ public:
   /// `tester` must outlive this object.
   explicit Trials(const mlir::Tester &tester) : tester(tester) {}
 
-  /// Changes a copy of a function, whose operations `mapping` maps to; returns
-  /// false if there is nothing to change. Outside the function it may only
-  /// change discardable attributes of the module.
+  /// Changes `copy`, a copy of a function. `mapping` maps the operations of the
+  /// function to those of the copy. Returns false if there is nothing to
+  /// change. Outside of the copy, a change may only affect discardable
+  /// attributes of the module.
   using Change = llvm::function_ref<bool(mlir::func::FuncOp copy,
                                          const mlir::IRMapping &mapping)>;
 
-  /// Makes a change if the program stays interesting. This replaces the
-  /// function's operations by new ones.
+  /// Applies a change to a copy of the function. If the program stays
+  /// interesting, the copy's operations replace those of the function.
   bool change(mlir::func::FuncOp function, mlir::PatternRewriter &rewriter,
               Change change);
 

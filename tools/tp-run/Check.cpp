@@ -15,8 +15,8 @@
 using namespace tprt;
 using namespace tprun;
 
-/// The number of draws that an output is compared with at first, and the number
-/// that are made before it is judged to be wrong.
+/// The number of runs with other rounding errors that an output is compared
+/// with at first, and the number before it is judged to be wrong.
 static constexpr int kDraws = 4, kMostDraws = 12;
 
 namespace {
@@ -76,11 +76,11 @@ absl::Status OutputCheck::compareAll() {
 
 absl::Status OutputCheck::judge() {
   TPRT_ASSIGN_OR_RETURN(wanted, reference.run(entry, 0));
-  // If all bits are equal, no draws are needed.
+  // If all bits are equal, no runs with other rounding errors are needed.
   if (wanted != got)
     TPRT_RETURN_IF_ERROR(makeDraws(kDraws));
   TPRT_RETURN_IF_ERROR(compareAll());
-  // A few draws may not show rare effects of rounding.
+  // A few runs may miss rare effects of rounding, so more runs are made.
   if (!has(Verdict::Wrong))
     return absl::OkStatus();
   TPRT_RETURN_IF_ERROR(makeDraws(kMostDraws));
@@ -162,8 +162,8 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
   TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> wanted, reference.generate(0));
   size_t same = countCommon(tokens, wanted);
   bool isEqual = tokens == wanted, isUndecided = false;
-  // Rounding explains the difference if a draw has another token at this
-  // position or earlier.
+  // Rounding explains the difference if a run with other rounding errors has
+  // another token at this position or earlier.
   for (int draw = 1; !isEqual && !isUndecided && draw <= kMostDraws; ++draw) {
     TPRT_ASSIGN_OR_RETURN(std::vector<int64_t> drawn, reference.generate(draw));
     isUndecided = drawn != wanted && countCommon(drawn, wanted) <= same;

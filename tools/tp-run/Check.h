@@ -17,7 +17,9 @@ namespace tprun {
 absl::Status checkOutputs(tprt::Session &session, const Options &options,
                           const std::string &entry);
 
-/// The same for the tokens that the session has generated.
+/// Compares the tokens that the session has generated with those that the whole
+/// program generates on one device. Prints a line, and fails if the tokens
+/// differ by more than rounding explains.
 absl::Status checkTokens(tprt::Session &session, const Options &options,
                          const std::vector<int64_t> &tokens);
 

@@ -16,10 +16,13 @@ using namespace tprt;
 using namespace tprun;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
-/// The multiples of the spread that are allowed.
+/// The spread of an element is how far other rounding errors move it. An
+/// element may differ by kSpreads spreads, and all elements on average by
+/// kMeanSpreads.
 static constexpr double kSpreads = 8, kMeanSpreads = 4;
 static constexpr double kUlps = 2;
-/// The fraction of a tensor's largest number that is allowed.
+/// No element may differ by more than this fraction of the tensor's largest
+/// number.
 static constexpr double kMostAllowed = 1e-2;
 /// With fewer elements than this, a mean is not meaningful.
 static constexpr size_t kLeastForMean = 16;
@@ -31,7 +34,8 @@ struct Format {
   int precision, minExponent;
 };
 
-/// A tensor of floats, the expected tensor and its draws.
+/// A tensor of floats, the expected tensor, and draws: the results of runs that
+/// have other rounding errors.
 class Floats {
 public:
   Floats(DType dtype, absl::string_view got, absl::string_view wanted,
@@ -73,7 +77,8 @@ static Format getFormat(DType dtype) {
   }
 }
 
-/// Returns the distance between two floats.
+/// Returns the absolute difference of two floats: 0 for two NaNs, infinity for
+/// a NaN and a number.
 static double getDistance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b)))
     return 0;

@@ -38,7 +38,8 @@ namespace tprun {
 enum class Verdict : uint8_t { Fine, Undecided, Wrong, OnlyNaN };
 
 struct Comparison {
-  /// Undecided if at most half of the elements are fine.
+  /// Undecided if at least half of the elements are undecided and none is
+  /// wrong.
   Verdict verdict = Verdict::Fine;
   int64_t elements = 0, undecided = 0;
   // For floats, the element whose difference is the largest fraction of what is
@@ -49,9 +50,9 @@ struct Comparison {
   bool isMean = false;
 };
 
-/// Compares two tensors of the same type and size, given random draws of the
-/// second. NaN equals NaN and an infinity equals itself; compared with anything
-/// else, their difference is infinity.
+/// Compares two tensors of the same type and size. `draws` are results like
+/// `wanted`, but with other rounding errors. NaN equals NaN, and an infinity
+/// equals itself; their difference from any other value is infinite.
 Comparison compare(tprt::DType dtype, absl::string_view got,
                    absl::string_view wanted,
                    absl::Span<const absl::string_view> draws);

@@ -18,7 +18,8 @@
 
 using namespace tprt;
 
-/// The limit for all compiled programs together. docs/running.md mentions it.
+/// The limit for the size of all cached programs together, which
+/// docs/running.md mentions.
 static constexpr uint64_t kMaxBytes = uint64_t{2} << 30;
 static constexpr absl::string_view kSuffix = ".tpx";
 

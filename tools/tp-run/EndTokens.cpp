@@ -44,7 +44,8 @@ static absl::StatusOr<EndTokens> parseOption(const std::string &option) {
   return tokens;
 }
 
-/// Reads the end tokens in a file; `source` is empty if it has none.
+/// Reads the end tokens from a JSON file. The `source` of the result is empty
+/// if the file lists none.
 static absl::StatusOr<EndTokens> readFile(const std::filesystem::path &path) {
   EndTokens tokens;
   std::ifstream file(path);

@@ -24,7 +24,7 @@ struct EndTokens {
   std::string source;       ///< `--end_token`, or the name of a file.
 
   bool contains(int64_t token) const;
-  /// Returns, for example, `2,7`, or `none`.
+  /// Returns the end tokens as text, for example `2,7`, or `none`.
   std::string str() const;
 };
 

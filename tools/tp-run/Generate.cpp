@@ -16,7 +16,8 @@
 
 using namespace tprt;
 
-/// Binds integers to an input, followed by zeros.
+/// Sets the first elements of an input to these integers, and the other
+/// elements to zero.
 static absl::Status bindIntegers(Session &session, absl::string_view name,
                                  absl::Span<const int64_t> values) {
   const Artifact &artifact = session.getArtifact();
@@ -64,7 +65,7 @@ findLogits(const Artifact &artifact, absl::string_view entryName) {
   return found;
 }
 
-/// Picks the token that follows the entry's input token at `place`.
+/// Picks the next token from the logits of the input token at position `place`.
 static absl::StatusOr<int64_t> pick(Session &session, const OutputRow &output,
                                     int64_t place, double temperature,
                                     uint64_t random) {
@@ -76,8 +77,8 @@ static absl::StatusOr<int64_t> pick(Session &session, const OutputRow &output,
   int64_t rows = row == 0 ? 0 : static_cast<int64_t>(bytes.size()) / row;
   if (rows == 0)
     return makeError(ErrorCode::UnknownName, "the logits are empty");
-  // If there is one row, it belongs to the last token; otherwise there is one
-  // row for each token.
+  // The output has one row of logits, for the last token, or one row for each
+  // token.
   int64_t at = rows == 1 ? 0 : std::min(place, rows - 1);
   return tprun::sample(output.dtype,
                        absl::string_view(bytes).substr(at * row, row),

@@ -39,7 +39,8 @@ static std::string describeType(DType dtype, absl::Span<const int64_t> shape) {
   return absl::StrCat(getName(dtype), "[", absl::StrJoin(shape, ","), "]");
 }
 
-/// Returns, for example, `model`, or `model:(1)2` for a part of the axis.
+/// Returns an axis as text, for example `model`, or `model:(1)2` for a part of
+/// it.
 static std::string describeAxis(const Artifact &artifact,
                                 const AxisRefRow &ref) {
   const MeshAxis &axis = artifact.rows<MeshAxis>()[ref.axis];
@@ -49,8 +50,8 @@ static std::string describeAxis(const Artifact &artifact,
   return text;
 }
 
-/// Returns, for example, `[{"data"}, {}]`, which is the notation of programs;
-/// `whole` if nothing is sharded.
+/// Returns a sharding in the notation of programs, for example `[{"data"},
+/// {}]`; `whole` if nothing is sharded.
 static std::string describeSharding(const Artifact &artifact, Range dims) {
   std::vector<std::string> parts;
   bool isCut = false;
@@ -84,7 +85,8 @@ static const char *describeRole(Role role) {
 
 namespace {
 
-/// An input or output, or several that differ only in a number.
+/// A line for one input or output, or for several whose names differ only in a
+/// number.
 struct Line {
   std::string kind, name, type, sharding, local;
   int first = -1, last = -1; ///< The numbers for `*` in the name.
@@ -147,7 +149,7 @@ private:
           image.kind == GpuImageKind::Ptx ? " and later (PTX)" : ""));
     if (!chips.empty())
       return absl::StrJoin(chips, ", ");
-    // There are many features; only the widest vectors matter here.
+    // A CPU has many features, but only the widest vector extension is printed.
     std::pair<absl::string_view, absl::string_view> cpu = absl::StrSplit(
         artifact.bytes(SectionKind::CpuFeatures), absl::MaxSplits(':', 1));
     std::vector<absl::string_view> features = absl::StrSplit(cpu.second, ',');

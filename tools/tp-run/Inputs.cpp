@@ -53,7 +53,7 @@ static absl::Status bindOne(Session &session, const std::string &name,
   if (absl::EndsWith(value, ".safetensors"))
     return addContext(bindFile(session, name, value),
                       absl::StrCat("--input ", name, "=", value));
-  // A value for parts is given as the whole stored tensor.
+  // If the name is that of a stored tensor, the value is that whole tensor.
   const InputRow &row =
       artifact.rows<InputRow>()[input ? *input : parts.front()];
   std::vector<double> values;

@@ -16,7 +16,7 @@
 
 namespace tprun {
 
-/// Returns the bytes of numbers in an element type.
+/// Converts numbers to an element type and returns the bytes of the elements.
 std::string encode(tprt::DType dtype, absl::Span<const double> values);
 /// The inverse of `encode`.
 std::vector<double> decode(tprt::DType dtype, absl::string_view bytes);

@@ -30,7 +30,8 @@ static bool isWrittenInPlace(const std::string &path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode))
     return false;
-  // A path to a descriptor may lead to a regular file.
+  // A path to an open descriptor may lead to a regular file, but cannot be
+  // replaced.
   return !S_ISREG(info.st_mode) || absl::StartsWith(path, "/proc/") ||
          absl::StartsWith(path, "/dev/fd/") ||
          absl::StartsWith(path, "/dev/std");
@@ -80,7 +81,7 @@ absl::Status tprun::writeFile(const std::string &path,
   absl::Status status;
   bool isWhole = writeAll(file, bytes);
   int error = errno;
-  // A network file system may report errors only now.
+  // A network file system may report a failed write only in close().
   if (::close(file) != 0 && isWhole) {
     isWhole = false;
     error = errno;

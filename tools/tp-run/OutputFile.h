@@ -18,8 +18,9 @@
 
 namespace tprun {
 
-/// Checks that such a file can be written. Called before the work whose result
-/// it receives. Leaves nothing behind. Returns BadOption for a folder.
+/// Checks that a file can be written at this path, and leaves nothing behind.
+/// Called before a long computation whose result is written to the file.
+/// Returns BadOption for a folder.
 absl::Status checkWritable(const std::string &path);
 
 /// Returns FileUnwritable if the file cannot be created, and DiskFull if bytes

@@ -79,7 +79,7 @@ absl::Status tprun::checkOutputFile(const Session &session,
                                     const std::string &entry,
                                     const std::string &path) {
   const Artifact &artifact = session.getArtifact();
-  // If there is no such entry, the session reports that when it runs.
+  // If the program has no entry of this name, the session reports that later.
   if (absl::optional<uint32_t> index = artifact.findEntry(entry)) {
     for (const Artifact::Result &output : getResults(artifact, *index)) {
       std::string name(output.name);

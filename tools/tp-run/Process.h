@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Process setup of tp-run: its standard streams, and the ways in which
-/// libraries would end it.
+/// \file Sets up tp-run's process: its standard streams, and its messages and
+/// exit code if a library ends it.
 
 #ifndef TPRUN_PROCESS_H
 #define TPRUN_PROCESS_H
@@ -21,8 +21,8 @@ void expectNoExit();
 /// Called when the work is done and main returns.
 void expectExit();
 
-/// Prints how to learn more about an error, as the last line of a run. For an
-/// error that tp-opt has printed, tp-opt has also printed this.
+/// Prints how to learn more about an error, as the last line of a run. Prints
+/// nothing for an error of tp-opt, which has printed that line itself.
 void printHint(const absl::Status &status);
 
 /// Returns DiskFull if anything printed to stdout so far was not written. If

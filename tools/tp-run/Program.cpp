@@ -67,7 +67,7 @@ absl::StatusOr<Program> tprun::loadProgram(const Options &options) {
     TPRT_ASSIGN_OR_RETURN(MemoryFile whole, getWholeProgram(*artifact));
     return loadInterpreted(whole.getPath(), "");
   }
-  // Check this before anything is compiled for the backend.
+  // Check the backend before anything is compiled for it.
   absl::Status loaded = loadBackend(options.backend).status();
   if (getErrorCode(loaded) == ErrorCode::UnknownBackend)
     return makeError(ErrorCode::UnknownBackend, "--backend=", options.backend,
@@ -99,7 +99,7 @@ absl::StatusOr<Program> tprun::loadReference(const Artifact &artifact,
   Progress progress("preparing the check");
   if (isSmall(artifact))
     return loadInterpreted(whole.getPath(), "", draw);
-  // The same mesh axes, with one device in total.
+  // A mesh with the same axes, each of size 1, so that it has one device.
   std::string mesh;
   for (const MeshAxis &axis : artifact.rows<MeshAxis>())
     absl::StrAppend(&mesh, mesh.empty() ? " mesh=" : ",",

@@ -13,7 +13,8 @@ namespace tprun {
 
 struct Program {
   std::shared_ptr<const tprt::Artifact> artifact;
-  /// Set for the interpreter, as no library of the runtime provides it.
+  /// The function that creates the interpreter as a backend, if the program
+  /// runs on it: the runtime has no library for that backend.
   decltype(tprt::SessionOptions::createBackend) createBackend;
 };
 

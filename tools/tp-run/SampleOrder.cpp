@@ -30,7 +30,8 @@ uint64_t SampleOrder::encrypt(uint64_t value, uint64_t key) const {
 uint64_t SampleOrder::getSample(uint64_t place) const {
   uint64_t key = mix(mix(seed + 1) + place / samples);
   uint64_t sample = place % samples;
-  // Few iterations suffice: at least a quarter of the numbers are samples.
+  // Few iterations suffice: at least a quarter of the results are valid
+  // samples.
   do
     sample = encrypt(sample, key);
   while (sample >= samples);

@@ -42,7 +42,7 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   std::vector<double> times;
   for (int i = 0; i < runs; ++i)
     TPRT_RETURN_IF_ERROR(measure(times.emplace_back()));
-  // In a separate run, as reading the clock at every step takes time.
+  // The steps are measured in a separate run, as reading the clock is slow.
   session.recordTimes(true);
   TPRT_RETURN_IF_ERROR(session.run(entry));
   std::vector<Session::RankTimes> recorded = session.takeTimes();
@@ -80,8 +80,8 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   if (wait > 0)
     std::printf("  of which waiting for other ranks %.1f us\n", wait);
   if (carried > 0) {
-    // If collectives overlap with steps, a rank spends time on a collective
-    // only while it waits for it.
+    // The done step of a collective that overlaps with other steps takes only
+    // as long as the rank waits for the collective.
     double exposed = total[static_cast<size_t>(StepKind::CollectiveDone)];
     std::printf("  compute %.1f us, communication %.1f us, exposed %.1f us\n",
                 std::accumulate(std::begin(total), std::end(total), 0.0) -
@@ -101,7 +101,7 @@ absl::Status tprun::writeTrace(const Session &session,
     if (!steps.empty())
       origin = std::min(origin, steps.front().begin);
   for (const auto &[rank, steps] : recorded) {
-    // Collectives that overlap with steps are in a lane of their own.
+    // In the trace, collectives that overlap with steps get their own row.
     int beside = session.getNumRanks() + rank;
     auto nameLane = [&](int lane, const std::string &name) {
       events.push_back({{"ph", "M"},

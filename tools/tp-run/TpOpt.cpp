@@ -58,8 +58,8 @@ absl::Status tprun::runCompiler(std::vector<std::string> arguments) {
   if (code == 3)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt failed on this machine; see its message above");
-  // 127 comes from the loader, if libraries are missing or do not fit in
-  // memory.
+  // The exit code is 127 if the loader does not find a library, or has no
+  // memory for it.
   if (code == 127)
     return makeError(ErrorCode::CompilerHindered,
                      "tp-opt could not be started; see the message above");

@@ -21,7 +21,8 @@ struct StepSplit {
   double waiting = 0; ///< Waiting for the last rank to join a collective.
 };
 
-/// Computes the split from the steps that a rank has recorded.
+/// Divides the time `total` of a step among the fields of StepSplit, given the
+/// times of the steps that one rank has executed.
 StepSplit split(const tprt::Artifact &artifact,
                 const tprt::Session::RankTimes &times, double total);
 

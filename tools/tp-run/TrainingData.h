@@ -37,19 +37,21 @@ namespace tprun {
 
 class TrainingData {
 public:
-  /// Opens the data of options.train, for the inputs of the entry that --input
-  /// does not give.
+  /// Opens the data set `options.train` for those inputs of the entry that no
+  /// --input option sets.
   static absl::StatusOr<TrainingData>
   open(const tprt::Artifact &artifact, uint32_t entry, const Options &options);
 
-  /// Binds the inputs to their rows of a step, counted from 0.
+  /// Binds each input to the rows of the data set that this training step
+  /// takes. Steps are counted from 0.
   absl::Status bind(tprt::Session &session, uint64_t step) const;
 
   /// Notes a digest of the data, which must be the same on all ranks.
   absl::Status agree(tprt::Session &session) const;
 
   uint64_t getSamplesPerStep() const { return samplesPerStep; }
-  /// Returns 0 if samples are not tokens.
+  /// Returns the number of tokens that a training step takes; 0 if samples are
+  /// not tokens.
   uint64_t getTokensPerStep() const { return samplesPerStep * sequence; }
 
 private:

@@ -17,7 +17,8 @@
 using namespace tprt;
 using namespace tprun;
 
-/// One data set of each kind, and the same number of mixed ones.
+/// The five data sets that together cover all kinds of numbers (getDataSet),
+/// and three random ones.
 static constexpr int kNumDataSets = 8;
 
 /// Returns a program that the artifact contains, as a file.

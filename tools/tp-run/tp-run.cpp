@@ -175,7 +175,7 @@ int main(int argc, char **argv) {
   sessionOptions.runTimeout = options->runTimeout;
   sessionOptions.link = options->link;
   sessionOptions.allowTF32 = options->allowTF32;
-  // Open MPI, MPICH and `srun --mpi=pmix` set these for their processes.
+  // Open MPI, MPICH and `srun --mpi=pmix` set these variables.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE") ||
       std::getenv("PMIX_RANK"))
     sessionOptions.transport = "mpi";

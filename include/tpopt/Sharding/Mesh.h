@@ -29,7 +29,7 @@ struct Link {
   }
 };
 
-/// One direction of the device grid.
+/// One axis of the mesh: one dimension of the device grid.
 struct Axis {
   std::string name;
   int64_t size = 1;
@@ -41,14 +41,14 @@ struct Axis {
 /// same limit.
 inline constexpr int64_t kMaxDevices = int64_t(1) << 20;
 
-/// A grid of devices with named axes. Places are numbered in row-major order,
-/// with the first axis slowest: on `["x"=2, "y"=4]`, the place (x=1, y=2) has
-/// number 6. The device at this place is device 6, or `deviceIds[6]` if the
-/// list is not empty. The compiler computes with places; hosts, ranks and users
-/// see devices.
+/// A grid of devices with named axes. A position in the grid is a *place*.
+/// Places are numbered in row-major order, with the first axis slowest: on
+/// `["x"=2, "y"=4]`, the place (x=1, y=2) has number 6. The device at this
+/// place is device 6, or `deviceIds[6]` if the list is not empty. The compiler
+/// uses only the numbers of places. Hosts, ranks and users use the numbers of
+/// devices.
 ///
-/// Without links on the mesh, plans use alpha = 0 and the same beta on all
-/// axes.
+/// If the mesh has no links, plans use alpha = 0 and the same beta on all axes.
 struct Mesh {
   std::string name;
   llvm::SmallVector<Axis, 3> axes;
@@ -56,13 +56,13 @@ struct Mesh {
   bool hasLinks = false;
 
   int64_t getNumDevices() const;
-  /// The device at a place.
+  /// The number of the device at place number `place` of the grid.
   int64_t getDevice(int64_t place) const {
     return deviceIds.empty() ? place : deviceIds[place];
   }
   /// The index of the axis called `name`, if there is one.
   std::optional<unsigned> find(llvm::StringRef name) const;
-  /// The coordinates of place `number` along every axis.
+  /// The coordinates of place `number` of the grid along every axis.
   llvm::SmallVector<int64_t> getCoordinates(int64_t number) const;
   /// The inverse of getCoordinates.
   int64_t getNumber(llvm::ArrayRef<int64_t> coordinates) const;
@@ -94,7 +94,8 @@ struct AxisRef {
     return axis == o.axis && pre == o.pre && size == o.size;
   }
   bool operator!=(const AxisRef &o) const { return !(*this == o); }
-  /// Mesh order; within an axis, the more significant part comes first.
+  /// Compares axes by their order in the mesh, and parts of the same axis from
+  /// most significant to least significant.
   bool operator<(const AxisRef &o) const {
     return std::tie(axis, pre, size) < std::tie(o.axis, o.pre, o.size);
   }
@@ -105,15 +106,17 @@ struct AxisRef {
   /// Whether `other` is a leading part of this axis: x:(1)4 has the prefix
   /// x:(1)2.
   bool hasPrefix(const AxisRef &other) const;
-  /// Whether the two have a part in common.
+  /// Whether this axis (or sub-axis) and `other` have a part in common.
   bool overlaps(const AxisRef &other) const;
   /// Whether the axis can be split so that both are parts of it, as is required
   /// of any two sub-axes in one sharding. x:(1)2 and x:(1)3 of an axis of 6
   /// cannot coexist.
   bool canCoexist(const AxisRef &other) const;
-  /// The common part of two axes that can coexist, if any.
+  /// The part that this axis and `other` have in common; none if they have
+  /// none. The two must be able to coexist.
   std::optional<AxisRef> getOverlap(const AxisRef &other) const;
-  /// Whether `other` directly follows this one: x:(1)2 and x:(2)4 make x:(1)8.
+  /// Whether `other` directly follows this sub-axis, so that both can be
+  /// merged: x:(1)2 and x:(2)4 make x:(1)8.
   bool canMerge(const AxisRef &other) const {
     return axis == other.axis && end() == other.pre;
   }
@@ -124,7 +127,8 @@ struct AxisRef {
   /// part that ends where `other` starts. None if there is no such part.
   std::optional<AxisRef> getPrefixWithoutOverlap(const AxisRef &other) const;
 
-  /// `"x"` or `"x":(1)2`; `quoted = false` omits the quotes, as in the report.
+  /// Prints an axis as `"x"` and a sub-axis as `"x":(1)2`. If `quoted` is
+  /// false, omits the quotes, as in the report.
   void print(llvm::raw_ostream &os, const Mesh &mesh, bool quoted = true) const;
 };
 
@@ -133,8 +137,8 @@ using AxisList = llvm::SmallVector<AxisRef, 2>;
 /// The number of devices along a list of axes: the product of their sizes.
 int64_t getSize(llvm::ArrayRef<AxisRef> axes);
 
-/// Appends `axis`, and merges it with the last entry if it directly follows
-/// that.
+/// Merges `axis` with the last entry of `axes` if it directly follows this
+/// entry, and appends it otherwise.
 void appendMerged(AxisList &axes, AxisRef axis);
 
 /// The longest list of axes that both lists start with. If the lists diverge
@@ -152,30 +156,31 @@ AxisList dropPrefix(llvm::ArrayRef<AxisRef> list,
 std::optional<AxisList> dropSuffix(llvm::ArrayRef<AxisRef> list,
                                    llvm::ArrayRef<AxisRef> suffix);
 
-/// The same axes in mesh order, with neighbours merged and without axes of size
-/// 1. This is the form of a set of axes.
+/// Returns `axes` in mesh order, with neighbours merged and without axes of
+/// size 1. This is the normal form of a set of axes.
 AxisList getMerged(llvm::ArrayRef<AxisRef> axes);
 
-/// The merged set `axes` without `part`; none if `axes` does not contain
-/// `part`.
+/// Removes `part` from `axes`. Both are merged sets of axes, see getMerged().
+/// Returns none if `axes` does not contain `part`.
 std::optional<AxisList> subtract(llvm::ArrayRef<AxisRef> axes,
                                  llvm::ArrayRef<AxisRef> part);
 
 /// Whether any axis of `a` overlaps any of `b`.
 bool overlap(llvm::ArrayRef<AxisRef> a, llvm::ArrayRef<AxisRef> b);
 
-/// The position of place `number` along the axes as one number, with the first
-/// axis most significant. It determines which block of a dimension the device
-/// holds.
+/// The position of place `number` along `axes`, as one number with the first
+/// axis most significant. If `axes` shard a dimension, this is the number of
+/// the block that the device at the place holds.
 int64_t getPosition(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes,
                     int64_t number);
 
-/// The groups of places that differ only along `axes`, each ordered by
-/// position. Groups are ordered by their first place.
+/// Groups the places of the grid: the places of a group differ only in their
+/// position along `axes`. A group is ordered by this position, and the groups
+/// are ordered by their first place.
 llvm::SmallVector<llvm::SmallVector<int64_t>>
 getGroups(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
 
-/// `{"x", "y":(1)2}`.
+/// Prints a list of axes, for example `{"x", "y":(1)2}`.
 void printAxes(llvm::raw_ostream &os, const Mesh &mesh,
                llvm::ArrayRef<AxisRef> axes, bool quoted = true);
 

@@ -61,7 +61,8 @@ namespace tp {
 /// How one tensor is sharded along one factor.
 struct FactorSharding {
   AxisList axes; ///< Major first, neighbours merged.
-  /// The axes of the dimension after `axes`, which no factor can express.
+  /// The axes of the dimension that come after `axes`. No factor can express
+  /// them.
   AxisList overflow;
   bool closed = false; ///< Whether the dimension is closed.
 
@@ -77,15 +78,15 @@ using TensorProjection = llvm::SmallVector<FactorSharding, 6>;
 /// Projects the sharding of tensor `tensor` of `rule` onto the factors.
 TensorProjection project(const ShardingRule &rule, unsigned tensor,
                          const TensorSharding &sharding);
-/// The same, into existing storage.
+/// Like project() above, but overwrites `projection`.
 void project(const ShardingRule &rule, unsigned tensor,
              const TensorSharding &sharding, TensorProjection &projection);
 
-/// The inverse: `sharding`, with the axes of `projection` on every dimension
-/// that has a factor. After `project`, this gives the same sharding except for
-/// axes of size 1, which no factor holds. An axis that cannot be expressed
-/// (strided, or after overflow axes) is dropped, and so are the axes after it
-/// in its dimension.
+/// The inverse of project(): returns `sharding` with the axes of `projection`
+/// on every dimension that has a factor. The inverse of a projection is the
+/// original sharding, except that axes of size 1 are lost. If an axis cannot be
+/// expressed (strided, or after overflow axes), this axis and all axes after it
+/// in its dimension are dropped.
 TensorSharding unproject(const ShardingRule &rule, unsigned tensor,
                          const TensorProjection &projection,
                          const TensorSharding &sharding);
@@ -98,23 +99,25 @@ enum class Obstacle : uint8_t {
   AxisInUse,       ///< The axis already shards a dimension, or is unreduced.
   NotDivisible,    ///< One of several factors would be split unevenly.
   Strided,         ///< A more major factor of the dimension is not fully split.
-  WantedWhole,     ///< The op needs the factor whole.
+  WantedWhole,     ///< The op needs the factor to be unsharded.
   MixedReductions, ///< The result would be a partial sum and a partial max.
   NotInResult,     ///< Some results have the factor, but this one does not.
 };
 
-/// The part of some axes that a tensor can take on a factor.
+/// Which axes a tensor can take on a factor, and why it cannot take more.
 struct Fit {
   AxisList axes;
-  /// Why the rest of the axes does not fit.
+  /// Why the tensor cannot take the axes after `axes`; none if it takes all of
+  /// them.
   std::optional<Obstacle> obstacle;
-  /// The axis that is in the way, for Replicated and AxisInUse.
+  /// For Replicated and AxisInUse: the axis in the tensor's sharding that
+  /// conflicts.
   std::optional<AxisRef> blocker;
 };
 
-/// The longest prefix of `extra` that can be appended to the axes of `factor`
-/// in this tensor, given its projection and sharding. `factor` is a factor of
-/// dimension `dim`.
+/// Returns the longest prefix of `extra` that can be appended to the axes of
+/// `factor` in a tensor with this sharding and projection. `factor` is a factor
+/// of the tensor's dimension `dim`.
 Fit fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
             unsigned factor, const TensorProjection &projection,
             const TensorSharding &sharding, llvm::ArrayRef<AxisRef> extra);
@@ -126,33 +129,35 @@ using FactorAxes = llvm::SmallVector<AxisList, 6>;
 /// FactorAxes.
 struct OpShardings {
   llvm::SmallVector<TensorSharding, 3> operands;
-  /// Unreduced along the axes of reduction factors.
+  /// The results are unreduced along the axes of reduction factors.
   llvm::SmallVector<TensorSharding, 1> results;
 };
 
 /// A factor along which an op cannot be sharded.
 struct Misfit {
   unsigned factor;
-  /// The first tensor that shows the problem, operands first. If the reason
-  /// does not depend on a tensor, the first tensor that has the factor.
+  /// The first tensor with the obstacle, in the order operands, results. If the
+  /// obstacle does not depend on a tensor, the first tensor that has the
+  /// factor.
   unsigned tensor;
   Obstacle obstacle;
 };
 
-/// The shardings of an op's tensors if it computes with `factors`, which has
-/// one list for each factor of the rule:
+/// Computes the shardings of an op's tensors if the op computes with `factors`,
+/// which has a list of axes for each factor of the rule:
 ///
 ///     ik,kj->ij,  i: "x", k: "y"
 ///     lhs [{"x"}, {"y"}]   rhs [{"y"}, {}]
 ///     result [{"x"}, {}], unreduced={"y"}
 ///
-/// Fills `shardings` and returns none, or returns the first factor that cannot
-/// be sharded in this way.
+/// Writes them to `shardings` and returns nullopt. If a factor cannot be
+/// sharded in this way, returns the first such factor.
 std::optional<Misfit> getShardings(const ShardingRule &rule,
                                    llvm::ArrayRef<AxisList> factors,
                                    OpShardings &shardings);
 
-/// Whether `list` starts with `prefix`: ["x"] starts with ["x":(1)2].
+/// Whether `list` starts with `prefix`. The prefix may end with the leading
+/// part of an axis: ["x"] starts with ["x":(1)2].
 bool startsWith(llvm::ArrayRef<AxisRef> list, llvm::ArrayRef<AxisRef> prefix);
 
 } // namespace tp

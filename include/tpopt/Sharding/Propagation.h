@@ -69,8 +69,9 @@ enum class OpClass : uint8_t {
   Other,
 };
 
-/// The directions through an op: from operands to results, and from results to
-/// operands. Between two operands, both must be allowed.
+/// The directions in which axes may propagate through an op. Forward is from
+/// operands to results, backward is from results to operands. Axes propagate
+/// from one operand to another only if both directions are allowed.
 enum class Direction : uint8_t {
   None = 0,
   Forward = 1,
@@ -101,16 +102,17 @@ struct GraphError {
 /// function's type requires.
 class PropagationGraph {
 public:
-  /// Reserves memory for this many values and ops: counting those of a program
-  /// takes less time than moving them as the lists grow.
+  /// Reserves memory for this many values and ops. Counting the values and ops
+  /// of a program first is faster than moving them as the lists grow.
   void reserve(size_t numValues, size_t numOps) {
     values.reserve(numValues);
     nodes.reserve(numValues);
     ops.reserve(numOps);
   }
 
-  /// A value with its annotation; without one, all dimensions must be open.
-  /// `name` is any number by which the caller can identify the value.
+  /// Adds a value with the sharding `sharding`. If the value has no annotation,
+  /// all dimensions of `sharding` must be open. `name` is any number by which
+  /// the caller can identify the value.
   ValueId addValue(llvm::ArrayRef<int64_t> shape, unsigned elementBits,
                    const TensorSharding &sharding,
                    std::optional<unsigned> name = std::nullopt);
@@ -121,23 +123,25 @@ public:
              llvm::ArrayRef<ValueId> results, OpClass opClass,
              Direction allowed = Direction::Both);
 
-  /// Data flow into or out of a region: each of `sources` may become the value
-  /// of all `targets`. For a loop, the sources are {initial value, yielded
-  /// value}, and the targets are {block argument, result}; for a conditional,
-  /// the sources are the yields of all branches, and the target is the result.
-  /// Targets share one sharding. Each source keeps its own, and is resharded at
-  /// the boundary if it differs. The data flow gets the next number among the
-  /// ops, unless it fails.
+  /// Adds data flow into or out of a region: each of `sources` may become the
+  /// value of all `targets`. For a loop, the sources are {initial value,
+  /// yielded value}, and the targets are {block argument, result}. For a
+  /// conditional, the sources are the yields of all branches, and the target is
+  /// the result. All targets share one sharding. Each source has its own
+  /// sharding, and is resharded at the boundary of the region if its sharding
+  /// differs. The data flow is numbered as the next op, unless there is an
+  /// error.
   std::optional<GraphError> addDataFlow(llvm::ArrayRef<ValueId> sources,
                                         llvm::ArrayRef<ValueId> targets);
 
-  /// From now on these values share one sharding. All their annotations must be
-  /// equal.
+  /// Makes `values` share one sharding. Values that have an annotation must
+  /// have the same one.
   std::optional<GraphError> addShardingGroup(llvm::ArrayRef<ValueId> values);
 
   unsigned getNumValues() const { return values.size(); }
   unsigned getNumOps() const { return ops.size(); }
-  /// Equal shardings are the same object, which is valid as long as the graph.
+  /// Returns the same object for equal shardings. It is valid until the graph
+  /// is destroyed.
   const TensorSharding &getSharding(ValueId value) const {
     return *nodes[values[value].node].sharding;
   }
@@ -149,10 +153,10 @@ public:
   }
   /// The size of the whole tensor in bits.
   uint64_t getBits(ValueId value) const { return values[value].bits; }
-  /// Values that share a sharding have the same node.
+  /// The node of a value. All values that share a sharding have the same node.
   unsigned getNode(ValueId value) const { return values[value].node; }
   const ShardingRule &getRule(OpId op) const { return *ops[op].rule; }
-  /// Operands first, then results, as in the rule.
+  /// The operands and then the results of `op`, as in its rule.
   llvm::ArrayRef<ValueId> getTensors(OpId op) const { return ops[op].tensors; }
   bool isOperand(OpId op, unsigned tensor) const {
     return tensor < ops[op].rule->operands.size();
@@ -203,12 +207,12 @@ private:
   std::vector<Op> ops;
   /// The distinct shardings: few, even if there are many values.
   std::unordered_set<TensorSharding, Hash> shardings;
-  /// The previous results of append().
+  /// Caches the results of append().
   llvm::DenseMap<
       std::pair<const TensorSharding *, unsigned>,
       llvm::SmallVector<std::pair<AxisRef, const TensorSharding *>, 1>>
       appended;
-  /// The rules of data flow.
+  /// The rules of the data flow that addDataFlow() added.
   std::vector<std::unique_ptr<ShardingRule>> ownedRules;
 };
 

@@ -29,18 +29,21 @@ namespace tp {
 using ValueId = unsigned;
 using OpId = unsigned;
 
-/// The steps within one user priority, in order. Each runs until nothing
-/// changes, and allows everything that the previous steps allow, and more.
+/// The steps of propagation within one user priority, in order. Each step runs
+/// until no sharding changes. Each step propagates wherever the steps before it
+/// do, and in more cases.
 enum class OpStep : uint8_t {
-  /// Element-wise ops, data movement and data flow; dynamic slices only
-  /// forward. Goes forward if all operands have one use, backward if all
-  /// results have one use.
+  /// Propagates through element-wise ops, data movement and data flow, and
+  /// forward through dynamic slices. Propagates forward only if all operands
+  /// have a single use, backward only if all results have a single use.
   SingleUse,
-  /// The same with any number of uses.
+  /// Like SingleUse, but values may have any number of uses.
   MultiUse,
-  /// Pass-through factors of any op; broadcasts only backward.
+  /// In addition, propagates along the pass-through factors of all ops.
+  /// Broadcasts propagate only backward.
   PassThrough,
-  /// Any factor; broadcasts only backward.
+  /// In addition, propagates along all other factors. Broadcasts still
+  /// propagate only backward.
   AnyFactor,
   Everything,
 };
@@ -71,15 +74,16 @@ struct Arrival {
 
 /// Why an axis did not propagate.
 enum class LossRule : uint8_t {
-  // Another factor could have taken the same axis at the same time, and:
+  // Two factors competed for the same axis at the same time. The winner was
+  // chosen for this reason:
   LargerSource, ///< it came from a larger tensor;
   MoreSharded,  ///< it is split into more pieces, in an element-wise op;
   OperandOrder, ///< otherwise equal, it came from an earlier operand.
-  // The value already uses the axis or the dimension in a different way:
+  // The value already uses the axis or the dimension differently:
   Priority,  ///< the winner was propagated in an earlier step;
   DimTaken,  ///< the dimension has another axis at this position;
   AxisInUse, ///< the axis is used by another dimension, or is unreduced.
-  // The cause is not another axis, or not in this value:
+  // Other causes:
   SourcesDisagree, ///< the op's other tensors have different axes here;
   Closed,          ///< the dimension is closed;
   Replicated,      ///< the value says replicated={axis};
@@ -94,8 +98,8 @@ llvm::StringRef stringify(LossRule rule);
 /// For example, `SingleUse`.
 llvm::StringRef stringify(OpStep step);
 
-/// `source` has the axis `loser`, which did not come to dimension `dim` of
-/// `value`.
+/// Records that tensor `source` of an op has the axis `loser`, but the axis did
+/// not propagate to dimension `dim` of tensor `value`.
 struct Loss {
   ValueId value;
   unsigned dim;
@@ -103,7 +107,8 @@ struct Loss {
   unsigned factor;
   ValueId source;
   AxisRef loser;
-  /// The axis that was in the way, if one was.
+  /// The axis that prevented the propagation of `loser`; none if the loss has
+  /// another cause.
   std::optional<AxisRef> winner;
   LossRule rule;
 };
@@ -113,9 +118,9 @@ class PropagationGraph;
 /// The record of one propagation.
 class Provenance {
 public:
-  /// In the order in which they occurred.
+  /// The arrivals, in the order in which they occurred.
   const std::vector<Arrival> &getArrivals() const { return arrivals; }
-  /// In program order of the ops.
+  /// The losses, in the program order of their ops.
   const std::vector<Loss> &getLosses() const { return losses; }
   /// How many times an op was visited. Linear in the number of ops for
   /// realistic programs.
@@ -134,18 +139,20 @@ private:
 
   static constexpr unsigned none = ~0u;
 
-  /// Reserves memory for arrivals at this many nodes. Must be called before the
-  /// first add().
+  /// Reserves memory for the arrivals at `numNodes` nodes of the graph. Must be
+  /// called before the first add().
   void reserve(size_t numNodes);
   void add(unsigned node, const Arrival &arrival);
-  /// The last arrival before number `before` of an axis that overlaps `axis`.
+  /// Finds the last arrival at `node`, of those with a number below `before`,
+  /// whose axis overlaps `axis`. Returns its number, or `none`.
   unsigned find(unsigned node, const AxisRef &axis, unsigned before) const;
 
   std::vector<Arrival> arrivals;
   std::vector<Loss> losses;
   uint64_t visits = 0;
-  /// Linked lists of the arrivals at each node: for each arrival, the previous
-  /// one.
+  /// For each node, a linked list of its arrivals: `lastOfNode` has the number
+  /// of the last arrival at each node, and `previous` has, for each arrival,
+  /// the number of the arrival before it at the same node.
   std::vector<unsigned> previous, lastOfNode;
 };
 

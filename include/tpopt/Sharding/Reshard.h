@@ -105,8 +105,7 @@ enum class CollectiveKind : uint8_t {
   CollectivePermute,
 };
 
-/// `all_slice`, `to_partial`, `all_gather`, ..: the spelling in ops and in the
-/// report.
+/// The name of a kind in ops and in the report, such as `all_gather`.
 llvm::StringRef stringify(CollectiveKind kind);
 
 /// Whether a step of this kind sends nothing, so that nothing is launched.
@@ -114,14 +113,15 @@ inline bool isFree(CollectiveKind kind) {
   return kind == CollectiveKind::AllSlice || kind == CollectiveKind::ToPartial;
 }
 
-/// Whether a step of this kind combines the values of several devices.
+/// Whether a step of this kind reduces: adds up (or takes the maximum or
+/// minimum of) the values of several devices.
 inline bool isReduction(CollectiveKind kind) {
   return kind == CollectiveKind::AllReduce ||
          kind == CollectiveKind::ReduceScatter;
 }
 
-/// The number of elements that a device sends for a payload of `payload`
-/// elements over `groupSize` devices.
+/// The number of elements that each device sends in a collective over
+/// `groupSize` devices with a payload of `payload` elements.
 double getWireElements(CollectiveKind kind, int64_t groupSize, int64_t payload);
 
 /// An axis that an all-to-all removes from the end of dimension `from` and
@@ -135,7 +135,8 @@ struct AxisMove {
   }
 };
 
-/// One collective or free operation, with all of its parameters.
+/// One collective, or one operation that sends nothing, with all of its
+/// parameters.
 struct ReshardStep {
   CollectiveKind kind = CollectiveKind::AllSlice;
   /// For each dimension, the axes that an AllSlice or a ReduceScatter appends,
@@ -149,26 +150,26 @@ struct ReshardStep {
   AxisList axes;
   /// The layout after the step.
   TensorSharding result;
-  /// V of the table above; 0 for free operations.
+  /// The payload: V in the table of steps above. It is 0 for free operations.
   int64_t payload = 0;
-  /// Seconds if the mesh has links, otherwise bytes sent per device. Set by
-  /// plans.
+  /// The cost in seconds if the mesh has links, otherwise in bytes sent per
+  /// device. Only the steps of a plan have a cost.
   double cost = 0;
 
   int64_t getGroupSize() const { return getSize(axes); }
   double getWire() const {
     return getWireElements(kind, getGroupSize(), payload);
   }
-  /// `A2A{x} V=32`, without V if nothing is sent.
+  /// Prints the step, for example `A2A{x} V=32`. Omits V if nothing is sent.
   void print(llvm::raw_ostream &os, const Mesh &mesh) const;
 };
 
-/// The sharding that results from applying `step` to `in`, recomputed from
-/// `kind`, `dimAxes`, `moves` and `axes`. A CollectivePermute is checked
-/// against its `result`, and a ToPartial takes the reduction kind from its
-/// `result`. An error says which part of the step is not allowed. `in` must be
-/// valid for the mesh; the axes of `step` need not be, except that each must
-/// name an axis of the mesh.
+/// Returns the sharding that results from applying `step` to `in`. Recomputes
+/// it from the step's `kind`, `dimAxes`, `moves` and `axes`. Uses the step's
+/// `result` only to check a CollectivePermute, and to get the reduction kind of
+/// a ToPartial. Returns an error that says which part of the step is not
+/// allowed, if any. `in` must be valid for the mesh. The axes of `step` need
+/// not be valid, except that each must name an axis of the mesh.
 llvm::Expected<TensorSharding> applyStep(const Mesh &mesh,
                                          const TensorSharding &in,
                                          const ReshardStep &step,
@@ -182,17 +183,20 @@ std::optional<std::string> verifyStep(const Mesh &mesh,
                                       const ReshardStep &step,
                                       llvm::ArrayRef<int64_t> shape);
 
-/// The step of `kind` that leads from `in` to `out`, or an error that says why
-/// there is none.
+/// Returns the step of kind `kind` that leads from `in` to `out`, or an error
+/// that says why there is no such step.
 llvm::Expected<ReshardStep> makeStep(const Mesh &mesh, CollectiveKind kind,
                                      const TensorSharding &in,
                                      const TensorSharding &out,
                                      llvm::ArrayRef<int64_t> shape);
 
 /// The senders of a CollectivePermute from `in` to `out`: for each device, the
-/// device whose buffer it receives. Dimensions keep their positions. Axes that
-/// are idle (or unreduced) on both sides keep their coordinates. Axes that
-/// become idle (or unreduced) get the positions of those that no longer are.
+/// device whose buffer it receives. Every device receives the block that it
+/// holds according to `out`. If axes are idle, several devices have this block.
+/// Then the sender has the receiver's coordinates along the axes that are idle
+/// in both shardings. Its position along the axes that stop being idle is the
+/// receiver's position along the axes that become idle. Unreduced axes are
+/// treated in the same way as idle axes.
 llvm::SmallVector<int64_t> getPermuteSources(const Mesh &mesh,
                                              const TensorSharding &in,
                                              const TensorSharding &out);
@@ -214,10 +218,10 @@ struct ReshardPlan {
   }
   /// Elements sent per device.
   double getWire() const;
-  /// Whether devices hold the whole tensor at some point, although they hold
-  /// only a part before and after the plan.
+  /// Whether each device holds the whole tensor after some step, although each
+  /// device holds only a part before and after the plan.
   bool fullyGathers() const;
-  /// `S{y}; AG{x} V=64`.
+  /// Prints the steps of the plan, for example `S{y}; AG{x} V=64`.
   void print(llvm::raw_ostream &os, const Mesh &mesh) const;
   std::string str(const Mesh &mesh) const;
 };
@@ -226,14 +230,14 @@ struct ReshardPlan {
 /// must outlive the planner and must not change.
 class ReshardPlanner {
 public:
-  /// With `evenly`, no step may lead to blocks with padding. In that case, the
-  /// shardings passed to `plan` must not have padding either.
+  /// If `evenly` is true, no step of a plan may lead to blocks with padding.
+  /// Then the shardings passed to `plan` must not have padding either.
   explicit ReshardPlanner(const Mesh &mesh, bool evenly = false)
       : mesh(mesh), evenly(evenly) {}
 
-  /// The cheapest plan found from `from` to `to`, which must be valid shardings
-  /// of a tensor of this shape. Only their layouts matter. The reference is
-  /// valid as long as the planner.
+  /// Returns the cheapest plan that the search finds from `from` to `to`. Both
+  /// must be valid shardings of a tensor of this shape, of which only the
+  /// layouts matter. The reference is valid until the planner is destroyed.
   const ReshardPlan &plan(const TensorSharding &from, const TensorSharding &to,
                           llvm::ArrayRef<int64_t> shape, int64_t elementBytes);
 

@@ -47,15 +47,16 @@ namespace tp {
 
 /// The effect of sharding a factor.
 enum class FactorKind : uint8_t {
-  /// The factor is in a result: nothing else is needed.
+  /// The factor is in a result, so that sharding it needs no communication.
   PassThrough,
   /// The factor is in no result: the results are partial along its axes.
   Reduction,
-  /// The op needs the factor whole.
+  /// The op can only be computed if the factor is not sharded.
   Whole,
-  /// The op's local form exchanges data between devices, and the cost of the op
-  /// includes this (see ExchangeOpInterface). Dimensions with such a factor may
-  /// differ in size: each has its own blocks.
+  /// The factor may be sharded, because the op's local form exchanges data
+  /// between devices. The cost of the op includes this exchange (see
+  /// ExchangeOpInterface). Dimensions that share such a factor may differ in
+  /// size, and so have different blocks.
   Exchanged,
 };
 
@@ -64,8 +65,8 @@ struct Factor {
   FactorKind kind = FactorKind::PassThrough;
   /// For a Reduction: how partial results are combined.
   ReduceKind reduce = ReduceKind::Sum;
-  /// The letter in the equation, for messages. '\0' if there are not enough
-  /// letters.
+  /// The letter of the factor in the equation, for messages; '\0' for factors
+  /// for which there are no letters left.
   char name = 0;
 };
 
@@ -80,10 +81,10 @@ struct ShardingRule {
   llvm::SmallVector<Factor, 6> factors;
   llvm::SmallVector<TensorFactors, 3> operands;
   llvm::SmallVector<TensorFactors, 1> results;
-  /// Whether the first of several factors of a dimension may have blocks that
-  /// differ from those of the dimension. If so, the op's local form sends the
-  /// difference, and the cost of the op includes this (see
-  /// ExchangeOpInterface).
+  /// A dimension may consist of several factors. This flag says whether the
+  /// first of them may be split into blocks that differ from the blocks of the
+  /// dimension. If so, the op's local form sends the elements that differ, and
+  /// the cost of the op includes this (see ExchangeOpInterface).
   bool movesBlocks = false;
 
   /// Operands first, then results.
@@ -118,9 +119,10 @@ public:
   RuleBuilder(unsigned numOperands, unsigned numResults);
   unsigned addFactor(int64_t size, FactorKind kind = FactorKind::PassThrough,
                      ReduceKind reduce = ReduceKind::Sum);
-  /// Adds the next dimension of `tensor`.
+  /// Appends a dimension with these factors to tensor number `tensor`.
   void addDim(unsigned tensor, llvm::ArrayRef<unsigned> factors);
-  /// Pass-through factors that are in no result become Reductions.
+  /// Returns the rule. A pass-through factor that no result has becomes a
+  /// Reduction.
   ShardingRule build();
 
 private:
@@ -132,18 +134,20 @@ private:
 ShardingRule makeElementwiseRule(unsigned numOperands,
                                  llvm::ArrayRef<int64_t> shape);
 
-/// The rule for taking one of `counts[i]` blocks of a tensor in each dimension
-/// i, or, without `toBlock`, for assembling the tensor from such blocks. Axes
-/// of the block shard the tensor within its blocks: a dimension of 8 in 4
-/// blocks is `(ij)->j`, where i=4 must be whole. Dimensions whose blocks are
-/// not equal share no factor.
+/// The rule of an op that takes one block of a tensor or, if `toBlock` is
+/// false, assembles a tensor from its blocks. The tensor has `counts[i]` blocks
+/// in dimension i. Axes that shard the block shard the tensor within each of
+/// its blocks: a dimension of 8 in 4 blocks is `(ij)->j`, where i=4 must not be
+/// sharded. If the blocks of a dimension are not equal, the dimension shares no
+/// factor.
 ShardingRule makeBlockRule(llvm::ArrayRef<int64_t> shape,
                            llvm::ArrayRef<int64_t> counts, bool toBlock);
 
 /// The rule of a reshape. Dimensions are split into factors at boundaries that
 /// both shapes share: 4x12 -> 4x2x3x2 is `i(jkl)->ijkl`. Without shared
 /// boundaries, the greatest common divisor is a factor: 6x4 -> 4x6 has i=2 as
-/// the major factor of both shapes. A factor of only one side is Whole.
+/// the major factor of both shapes. A factor that only one of the shapes has is
+/// Whole.
 ShardingRule makeReshapeRule(llvm::ArrayRef<int64_t> from,
                              llvm::ArrayRef<int64_t> to);
 

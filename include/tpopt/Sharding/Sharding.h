@@ -76,10 +76,10 @@ struct DimSharding {
   }
 };
 
-/// The layout of a tensor on a mesh; see above.
+/// The layout of a tensor on a mesh; see the file comment.
 struct TensorSharding {
   llvm::SmallVector<DimSharding, 4> dims;
-  /// Axes that propagation may not use here. Sorted.
+  /// Axes that propagation must not use on this tensor. Sorted.
   AxisList replicated;
   /// Axes along which devices hold partial values. Sorted.
   AxisList unreduced;
@@ -97,17 +97,19 @@ struct TensorSharding {
   unsigned getRank() const { return dims.size(); }
   /// No dimension is sharded and nothing is unreduced.
   bool isReplicated() const;
-  /// All axes on dimensions, in dimension order.
+  /// All axes that shard dimensions, in the order of the dimensions.
   AxisList getDimAxes() const;
   /// Whether `axis` overlaps an axis that is on a dimension or is unreduced.
   bool uses(const AxisRef &axis) const;
   /// Whether the blocks on all devices are the same. Open dimensions,
   /// priorities, `replicated` and axes of size 1 do not matter.
   bool sameLayout(const TensorSharding &other) const;
-  /// Only the layout: all dimensions closed, `replicated` empty.
+  /// Returns the layout alone: all dimensions are closed, and `replicated` is
+  /// empty.
   TensorSharding getLayout() const;
 
-  /// `[{"x", ?}p1, {}], unreduced={"y"}`, as in `#spmd.sharding<@mesh, ..>`.
+  /// Prints `[{"x", ?}p1, {}], unreduced={"y"}`, the notation of
+  /// `#spmd.sharding<@mesh, ..>`.
   void print(llvm::raw_ostream &os, const Mesh &mesh) const;
   std::string str(const Mesh &mesh) const;
 };
@@ -128,7 +130,8 @@ struct ShardingError {
 std::optional<ShardingError> verify(const TensorSharding &sharding,
                                     const Mesh &mesh, unsigned rank);
 
-/// A dimension of `n` elements over `k` devices, in flat blocks.
+/// How `n` elements are split over `k` devices: into flat blocks of ceil(n / k)
+/// elements, of which the last may hold fewer or none.
 struct BlockLayout {
   int64_t n, k;
 
@@ -140,9 +143,9 @@ struct BlockLayout {
   int64_t valid(int64_t i) const { return begin(i + 1) - begin(i); }
   /// Whether some buffer has padding.
   bool isUneven() const { return block() * k != n; }
-  /// Whether any `s` consecutive blocks of this layout together are exactly a
-  /// block of the layout over k / s devices, so that gathering s blocks, or
-  /// splitting one into s, is a single step. Always true if s is k.
+  /// Whether joining each `s` consecutive blocks gives the blocks of the layout
+  /// over k / s devices. Then it takes a single step to gather s blocks, or to
+  /// split a block into s. Always true if s is k.
   bool mergesEvenly(int64_t s) const {
     return s == k || BlockLayout{n, k / s}.block() == s * block();
   }

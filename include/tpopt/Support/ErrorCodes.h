@@ -40,8 +40,8 @@ llvm::StringRef getText(ErrorCode code);
 /// One sentence that says what an error of this code means and how to fix it.
 llvm::StringRef describe(ErrorCode code);
 
-/// The start of an error message. As text, and in text streams, it is
-/// getText(); in a diagnostic, it also records the code in the metadata.
+/// The prefix of an error message, with the text getText(code). Printed to a
+/// diagnostic, it also records the code in the diagnostic's metadata.
 struct ErrorPrefix {
   ErrorCode code;
 
@@ -55,7 +55,8 @@ inline llvm::raw_ostream &operator<<(llvm::raw_ostream &os,
   return os << getText(prefix.code);
 }
 
-/// Precedes the number of the code in the metadata of a diagnostic.
+/// Marks the error code in the metadata of a diagnostic: the number of the code
+/// follows this string.
 inline constexpr llvm::StringLiteral kErrorCodeMark = "tpopt.error_code";
 
 /// The message of an `llvm::Error`, for a diagnostic that keeps the code:
@@ -68,7 +69,8 @@ struct ErrorMessage {
 
 ErrorMessage toMessage(llvm::Error error);
 
-// Templates, because the lower libraries do not depend on MLIR.
+// The following are templates on the diagnostic class, because libraries that
+// do not depend on MLIR include this header.
 
 template <typename T>
 using IfDiagnostic = std::enable_if_t<std::is_same_v<T, mlir::Diagnostic>>;
@@ -111,8 +113,9 @@ std::optional<ErrorCode> getErrorCode(T &diagnostic) {
 /// An error whose message is `text` after the code's prefix.
 llvm::Error createError(ErrorCode code, const llvm::Twine &text);
 
-/// The code for a file that cannot be opened: LimitReached if the process
-/// cannot open any file at all, or else `otherwise`, which blames the file.
+/// The error code for a file that cannot be opened. This is LimitReached if
+/// `why` says that the process or the machine is at a limit, such as that of
+/// open files. Otherwise it is `otherwise`, a code that blames the file.
 ErrorCode getFileError(std::error_code why, ErrorCode otherwise);
 
 } // namespace tp

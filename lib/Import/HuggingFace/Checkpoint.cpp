@@ -66,7 +66,8 @@ static std::optional<uint64_t> toUnsigned(const json::Value &value) {
   return uint64_t(*number);
 }
 
-/// Reads one entry. Returns a message if the entry is damaged.
+/// Reads a tensor's entry in a header. Returns a message if the entry is
+/// damaged.
 static std::optional<std::string>
 readStored(const json::Value &value, uint64_t dataSize, StoredTensor &entry) {
   const json::Object *fields = value.getAsObject();

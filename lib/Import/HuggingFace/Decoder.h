@@ -34,14 +34,16 @@ struct Entry {
   bool hasLoss = false;         ///< Takes labels; returns a loss, not logits.
 };
 
-/// Returns the entries that `options` ask for. The model has `positions`
-/// positions, given by the config's `field`. Failure after an error.
+/// Returns the entries that `options` request; failure after an error. The
+/// model supports `positions` positions, a number that the config gives as
+/// `field`.
 mlir::FailureOr<llvm::SmallVector<Entry>>
 getEntries(const ImportOptions &options, Config &config, llvm::StringRef field,
            int64_t positions);
 
-/// Builds one entry of a decoder: a family takes tokens and positions, calls
-/// attend() in every layer, select() before the last norm, and finish().
+/// Builds one entry of a decoder. The importer of a model family takes the
+/// tokens and positions, calls attend() in every layer and select() before the
+/// last norm, and ends with finish().
 class Decoder {
 public:
   Decoder(ModelBuilder &builder, const DecoderSizes &sizes, const Entry &entry,
@@ -52,7 +54,7 @@ public:
     return b.embedding(table, tokens,
                        entry.hasLoss ? sizes.padding : std::nullopt);
   }
-  /// The position of every token, i32 [s].
+  /// Returns the position of every token, as i32 [s].
   mlir::Value getPositions();
   /// Writes key and value into the layer's cache, and attends to all keys known
   /// so far.

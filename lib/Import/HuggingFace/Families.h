@@ -13,7 +13,7 @@
 
 namespace tp::hf {
 
-/// The input of a family's import.
+/// The inputs of a model family's importer.
 struct Import {
   mlir::ModuleOp module;
   Config config;

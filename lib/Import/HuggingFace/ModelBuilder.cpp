@@ -163,7 +163,7 @@ static Type getElement(Value value) {
 Location ModelBuilder::getLoc() {
   if (path.empty())
     return entry.getLoc();
-  // Locations start with layers.0, whatever the base model is called.
+  // Locations of ops start with `layers.0`, without the base model's name.
   StringRef name = path;
   name.consume_front(prefix);
   return NameLoc::get(builder.getStringAttr(name));

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The tools that every family builds its graph with: entries, weights, scopes,
-// and short forms of the ops.
+// The tools with which every model family's importer builds its graph: entries,
+// weights, scopes, and functions that create ops.
 
 #ifndef TPOPT_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
 #define TPOPT_LIB_IMPORT_HUGGINGFACE_MODELBUILDER_H
@@ -25,11 +25,12 @@ class Stored {
 public:
   explicit Stored(llvm::ArrayRef<int64_t> shape);
   /// The weight of a linear layer, stored as [out, in] and read as [ins..,
-  /// outs..]: linear({576}, {3, 3, 64}) is the example above.
+  /// outs..]. For example, linear({576}, {3, 3, 64}) is stored as [576, 576]
+  /// and read as [576, 3, 3, 64].
   static Stored linear(llvm::ArrayRef<int64_t> ins,
                        llvm::ArrayRef<int64_t> outs);
-  /// Takes only `length` entries of dimension `dim`, starting at `begin`. This
-  /// part is called `label`.
+  /// Returns the part with `length` entries of dimension `dim`, from `begin`
+  /// on. `label` becomes part of the name of the argument.
   Stored part(unsigned dim, int64_t begin, int64_t length,
               llvm::StringRef label) const;
   /// Reads the same elements with dimensions of these sizes.
@@ -52,9 +53,10 @@ private:
 /// added to its entry when the graph first needs it.
 class ModelBuilder {
 public:
-  /// Weights are of type `element`. The checkpoint determines whether the
-  /// stored names of the base model's weights begin with `prefix`. If
-  /// `checkpoint` does not show that, or is null, `isStored` determines it.
+  /// Weights are of type `element`. The stored names of the base model's
+  /// weights begin with `prefix` if the checkpoint says so. If `checkpoint` is
+  /// null, or does not show this, they begin with `prefix` if `isStored` is
+  /// true.
   ModelBuilder(mlir::ModuleOp module, mlir::Type element,
                Checkpoint *checkpoint, llvm::StringRef prefix, bool isStored);
 

@@ -56,19 +56,20 @@ BlockRows clip(const Piece &piece, int64_t item, int64_t begin, int64_t end) {
   return {row + first * piece.dilation, row + (after - 1) * piece.dilation + 1};
 }
 
-/// The hull of the rows in [begin, end) of all `items`.
+/// The smallest range that contains all source rows in [begin, end) from which
+/// the result rows `items` of the piece are computed.
 BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
                   int64_t end) {
-  // The first item that reaches `begin`, and the first that starts at `end` or
-  // later.
+  // The first item whose last source row is at `begin` or later, and the first
+  // item whose first source row is at `end` or later.
   int64_t reach = (piece.taps - 1) * piece.dilation;
   int64_t first =
       std::max(items.begin, llvm::divideCeilSigned(begin - reach - piece.start,
                                                    piece.stride));
   int64_t last = std::min(
       items.end, llvm::divideCeilSigned(end - piece.start, piece.stride));
-  // Dilated taps may step over the interval, but only for a few items at either
-  // end.
+  // Items near either end may read no row in [begin, end), because dilated taps
+  // can skip the interval.
   BlockRows low, high;
   for (int64_t item = first; item < last && low.empty(); ++item)
     low = clip(piece, item, begin, end);
@@ -77,8 +78,8 @@ BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
   for (int64_t item = last - 1; item >= first && high.empty(); --item)
     high = clip(piece, item, begin, end);
   BlockRows hull = low.hull(high);
-  // An item closer to the middle may have a tap closer to an end of the
-  // interval.
+  // An item further inside may read rows closer to an end of the interval,
+  // because its taps are offset.
   for (int64_t i = 1; i < piece.dilation && first + i < last; ++i) {
     BlockRows a = clip(piece, first + i, begin, end);
     BlockRows b = clip(piece, last - 1 - i, begin, end);
@@ -87,8 +88,9 @@ BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
   return hull;
 }
 
-/// The rows that devices need, by distance, and the first and the last device
-/// whose block contains a part of the piece.
+/// The rows that devices need from blocks at each distance (place of the sender
+/// minus place of the receiver), and the first and the last device whose result
+/// block contains a part of the piece.
 struct Needs {
   std::map<int64_t, BlockRows> rows;
   std::optional<int64_t> first, last;
@@ -148,9 +150,9 @@ std::optional<Window> tp::getWindow(const Blocks &from, const Blocks &to,
   for (auto &[distance, rows] : needs->rows)
     window.rows[distance - window.lowest] = rows;
 
-  // Where a device's block starts in the spread strip: the source row of its
-  // first result row, as if the piece continued in both directions, minus the
-  // source row at which the strip starts.
+  // Where the device at `place` starts to read in the spread strip: the source
+  // row of its first result row (extrapolated if the piece does not contain
+  // this result row) minus the source row at which the strip starts.
   int64_t block = from.size, first = *needs->first, last = *needs->last;
   auto getStart = [&](int64_t place) {
     int64_t origin = (from.k == 1 ? 0 : (place + window.lowest) * block) +
@@ -170,7 +172,7 @@ std::optional<Window> tp::getWindow(const Blocks &from, const Blocks &to,
   int64_t greatest = std::max(atFirst, atLast);
   int64_t strip = (window.rows.size() - 1) * block + window.rows.back().end -
                   window.rows.front().begin;
-  // The end of the rows that any device reads, in rows of the unspread strip.
+  // One past the last row that a device reads, in rows of the unspread strip.
   int64_t end = llvm::divideFloorSigned(greatest + (to.size - 1) * piece.stride,
                                         piece.spread) +
                 (piece.taps - 1) * piece.dilation + 1;

@@ -6,16 +6,17 @@
 ///
 /// # A worked example
 ///
-/// 16 rows on 4 devices, blocks of 4. Leaving out the first row makes 15 rows,
-/// again in blocks of 4, and every row moves up by one:
+/// 16 rows on 4 devices, blocks of 4. The place of a device is its index along
+/// the axes that shard the rows. A slice removes the first row. It leaves 15
+/// rows, again in blocks of 4, and every row moves up by one:
 ///
 ///     place          0            1            2             3
 ///     has         0 1 2 3      4 5 6 7      8 9 10 11    12 13 14 15
 ///     needs       1 2 3|4      5 6 7|8      9 10 11|12   13 14 15
 ///
 /// Every device needs rows 1 to 3 of its own block (distance 0) and, unless it
-/// is the last, row 0 of the next block (distance 1). That is the **window** of
-/// the piece "15 rows from 1 to 0":
+/// is the last, row 0 of the next block (distance 1). These rows are the
+/// **window** of the piece "15 rows, moved from row 1 to row 0":
 ///
 ///     Window w = *getWindow({16, 4}, {15, 4}, {/*start=*/1, /*at=*/0, 15}, 8);
 ///     w.lowest       0
@@ -62,9 +63,10 @@
 
 namespace tp {
 
-/// Rows [0, n) on k devices in blocks of a given size. The size is independent
-/// of n and k because a reshape may treat blocks of 5 heads as blocks of 320 of
-/// 576 features. The rows of a plain tensor have the blocks of a BlockLayout.
+/// Rows [0, n) on k devices in blocks of `size` rows. The size does not follow
+/// from n and k: if a reshape splits 576 features into 9 heads, blocks of 5
+/// heads are blocks of 320 features. By default, blocks are those of
+/// BlockLayout.
 struct Blocks {
   int64_t n, k, size;
 
@@ -108,27 +110,30 @@ struct BlockRows {
   }
 };
 
-/// See the file comment. If `mirrored`, source rows and positions are those of
-/// the reversed tensor, padded to whole blocks.
+/// A window, as explained in the file comment. If `mirrored`, source rows and
+/// positions are those of the reversed tensor, padded to whole blocks.
 struct Window {
   bool mirrored = false;
   int64_t lowest = 0;
-  /// The rows of the block at distance `lowest` + i that some device needs.
-  /// Empty for distances in between at which no device needs anything.
+  /// Entry i holds the rows that some device needs of the block at distance
+  /// `lowest` + i. An entry is empty if no device needs rows at this distance.
   llvm::SmallVector<BlockRows, 2> rows;
-  /// The strip is spread: each row is followed by `spread` - 1 rows of fill. A
-  /// device's first result row is then at `offset + place * step`, and its
-  /// result rows are |stride| apart, or 1 apart if the piece is spread.
+  /// In the spread strip, each row of the strip is followed by `spread` - 1
+  /// rows of fill. There, the first result row of the device at `place` is at
+  /// `offset + place * step`. Its further result rows are |stride| apart, or 1
+  /// apart if the piece is spread.
   int64_t offset = 0, step = 0;
-  /// The number of rows added before and after the strip, before it is spread.
+  /// The number of undefined rows before and after the strip, counted before
+  /// the strip is spread.
   int64_t lead = 0, tail = 0;
 };
 
-/// The window of `piece` from a tensor in blocks `from` to one in blocks `to`.
-/// Both have the same number of blocks, or `from` is a single block that every
-/// device has. Returns nullopt if blocks at more than `most` distances are
-/// needed. The piece must have rows, all its result rows must be in range, and
-/// so must at least one of its source rows.
+/// Returns the window of `piece`: the rows that devices need from each other if
+/// the piece moves from a tensor in blocks `from` to one in blocks `to`. Both
+/// tensors have the same number of blocks, or `from` is a single block that
+/// every device has. Returns nullopt if blocks at more than `most` distances
+/// are needed. The piece must have rows, all its result rows must be in range,
+/// and so must at least one of its source rows.
 std::optional<Window> getWindow(const Blocks &from, const Blocks &to,
                                 const Piece &piece, size_t most);
 

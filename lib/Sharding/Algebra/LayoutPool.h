@@ -49,7 +49,7 @@ private:
     }
   };
   std::unordered_map<TensorSharding, unsigned, Hash> numbers;
-  /// Indexed by number; points to keys of the map.
+  /// Indexed by number. The elements point to keys of `numbers`.
   std::vector<const TensorSharding *> layouts;
   std::set<LayoutList> lists;
 };

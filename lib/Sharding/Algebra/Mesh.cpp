@@ -58,7 +58,7 @@ bool AxisRef::overlaps(const AxisRef &other) const {
 bool AxisRef::canCoexist(const AxisRef &other) const {
   if (axis != other.axis)
     return true;
-  // All four digit boundaries must form one chain of divisors.
+  // In ascending order, each of the four ends must divide the next one.
   int64_t cuts[] = {pre, end(), other.pre, other.end()};
   llvm::sort(cuts);
   for (int i = 0; i < 3; ++i)
@@ -115,8 +115,8 @@ AxisList tp::getCommonPrefix(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
   if (i < a.size() && i < b.size() && a[i].axis == b[i].axis &&
       a[i].pre == b[i].pre) {
     int64_t common = std::gcd(a[i].size, b[i].size);
-    // The shorter reference must be a prefix of the longer one: otherwise the
-    // digits differ.
+    // The smaller sub-axis must be a prefix of the larger one. If it is not,
+    // the two cut the axis in incompatible ways.
     if (common == std::min(a[i].size, b[i].size))
       prefix.push_back({a[i].axis, a[i].pre, common});
   }

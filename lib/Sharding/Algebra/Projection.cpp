@@ -28,9 +28,10 @@ static bool isShared(const ShardingRule &rule, const DimFactors &dim,
       dim, [&](unsigned f) { return f != factor && rule.factors[f].size > 1; });
 }
 
-/// Returns true if splitting `factor` into `pieces` blocks, each with all of
-/// the minor factors, gives the blocks of the dimension. For uneven blocks,
-/// this only holds if no factor precedes `factor`.
+/// Returns true if blocks of the dimension are the same as blocks of `factor`,
+/// when either is split into `pieces` blocks and a block of `factor` contains
+/// all minor factors. For uneven blocks, this is only so if no factor precedes
+/// `factor`.
 static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
                            unsigned factor, int64_t pieces) {
   int64_t size = rule.factors[factor].size;
@@ -50,9 +51,9 @@ static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
          BlockLayout{size, pieces}.block() * behind;
 }
 
-/// Returns true if the op's local form turns blocks of the dimension into
+/// Returns true if the op's local form can turn blocks of the dimension into
 /// `pieces` blocks of `factor`. Returns false if half of the devices would have
-/// no elements, because other ways to shard are better then.
+/// no elements: other ways to shard are better in that case.
 static bool canMoveBlocks(const ShardingRule &rule, const DimFactors &dim,
                           unsigned factor, int64_t pieces) {
   const auto *first =
@@ -182,9 +183,9 @@ static std::optional<AxisRef> avoid(AxisRef axis, ArrayRef<AxisRef> taken,
   return axis;
 }
 
-/// The longest prefix of `axes` that can follow the axes `have` of `factor`, in
-/// a dimension with several factors. The last axis of the prefix may be a
-/// sub-axis.
+/// Returns the longest prefix of `axes` that can shard `factor` after the axes
+/// `have`, in a dimension with several factors. The last axis of the prefix may
+/// be a sub-axis.
 static AxisList getFittingPrefix(const ShardingRule &rule,
                                  const DimFactors &dim, unsigned factor,
                                  ArrayRef<AxisRef> have,
@@ -239,8 +240,8 @@ Fit tp::fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
     return fit;
   }
 
-  // If the axis is already in use, that is the obstacle: it is a stronger
-  // reason than strided blocks.
+  // An axis that is already in use is a stronger reason than strided blocks, so
+  // it is reported first.
   if (free.empty())
     return fit;
   for (unsigned f : dimFactors) {

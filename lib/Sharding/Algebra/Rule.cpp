@@ -218,7 +218,8 @@ private:
 
   unsigned getFactor(char letter) { return getFactor(letters[letter], letter); }
 
-  /// The factor of dimension `fromRight` of those that `...` covers.
+  /// The factor of one of the dimensions that `...` covers. `fromRight` is the
+  /// dimension's position, counted from the right and from 1.
   unsigned getEllipsisFactor(unsigned fromRight) {
     if (ellipsis.size() < fromRight)
       ellipsis.resize(fromRight, 0);
@@ -382,9 +383,9 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
       a /= common;
       b /= common;
     } else {
-      // From here on there is no common boundary until the products of the
-      // dimensions on both sides agree. Only the gcd of the first pair is a
-      // common factor.
+      // From here on, the two shapes have no common boundary until the products
+      // of their dimensions agree. Only the gcd of `a` and `b` is a common
+      // factor.
       if (common > 1) {
         unsigned f = builder.addFactor(common);
         left[i].push_back(f);
@@ -403,9 +404,9 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
         int64_t size = ++dim < shape.size() ? shape[dim] : 1;
         if (dim >= shape.size())
           break; // only if the shapes have different numbers of elements
-        // A dimension that reaches past the boundary becomes one Whole factor.
-        // Its minor part may be common to both sides, but blocks of it never
-        // line up.
+        // A dimension that extends beyond a boundary of the other shape becomes
+        // one Whole factor. Its minor part may occur in both shapes, but blocks
+        // of this part never line up.
         (takeA ? left : right)[dim].push_back(
             builder.addFactor(size, FactorKind::Whole));
         (takeA ? doneA : doneB) *= size;

@@ -27,9 +27,9 @@ void MeshShrinker::use(const TensorSharding &sharding) {
     use(axis);
 }
 
-/// The product of the small sizes of the pieces up to `end`. Returns nullopt if
-/// a cut does not divide the next one, so that the axis is not a grid of
-/// pieces.
+/// The size that the part of an axis up to `end` has on the small mesh: the
+/// product of the small sizes of its pieces. Returns nullopt if some cut is not
+/// a multiple of the cut before it, so that there are no such pieces.
 static std::optional<int64_t> shrinkPrefix(const std::set<int64_t> &cuts,
                                            int64_t end) {
   int64_t last = 1, product = 1;
@@ -115,8 +115,8 @@ int64_t tp::shrinkExtent(int64_t n, llvm::ArrayRef<ExtentCut> cuts,
     }
   if (real.empty())
     return std::min(n, least);
-  // Every pattern occurs among the extents below eight elements per device. If
-  // no extent below n has the pattern, use n.
+  // Every pattern of blocks occurs in some extent of fewer than eight elements
+  // per device. If only n and larger extents have the pattern, keep n.
   for (int64_t m = 1, end = std::min(n, 8 * most); m < end; ++m)
     if (liesAlike(n, m, real))
       return m;

@@ -7,7 +7,8 @@
 /// A partition of 4096 x 49152 over 64 devices is wrong or right for reasons
 /// that have nothing to do with these numbers: which axes shard which
 /// dimension, in which order, and whether blocks are even. So a check runs on
-/// the smallest sizes that preserve these properties.
+/// the smallest sizes that preserve these properties. Below, `x:(1)2` is the
+/// major sub-axis of x with 2 devices.
 ///
 ///     MeshShrinker small(mesh);                // ["x"=8, "y"=4]
 ///     small.use(sharding);                     // [{"x":(1)2}, {"y"}]
@@ -46,7 +47,8 @@ public:
   /// map().
   void use(const TensorSharding &sharding);
   void use(const AxisRef &axis);
-  /// Keeps the size of a whole axis, because something depends on its size.
+  /// Exempts a whole axis from shrinking, because something depends on its
+  /// size.
   void pin(unsigned axis) { pinned.insert(axis); }
   /// Changes the size of a whole axis, which must be neither cut nor pinned.
   void resize(unsigned axis, int64_t size) { resized[axis] = size; }
@@ -64,15 +66,15 @@ private:
   std::optional<Mesh> small;
 };
 
-/// One way to shard a dimension: the number of devices that share it on the
-/// original mesh, and on the small mesh.
+/// One way to shard a dimension: its number of blocks on the original mesh, and
+/// on the small mesh.
 struct ExtentCut {
   int64_t devices, small;
 };
 
-/// The smallest extent whose layout on the small numbers of devices has the
-/// same pattern as the layout of `n` on the original numbers. Without cuts, the
-/// smaller of `least` and n.
+/// The smallest extent that forms the same pattern of blocks, on the small
+/// numbers of devices in `cuts`, as `n` forms on the original numbers. If no
+/// cut has several devices, the smaller of `least` and n.
 int64_t shrinkExtent(int64_t n, llvm::ArrayRef<ExtentCut> cuts,
                      int64_t least = 2);
 

@@ -19,14 +19,15 @@ inline Direction operator&(Direction a, Direction b) {
                                 static_cast<uint8_t>(b));
 }
 
-/// The directions that `step` opens through `op` for factors of `kind`.
+/// The directions in which `step` may propagate axes through `op` along factors
+/// of `kind`.
 Direction getDirections(const PropagationGraph &graph, OpId op, FactorKind kind,
                         OpStep step);
 
 /// The axes that the tensors of an op propose to one of them for one factor.
 struct Proposal {
-  /// The axes on which all proposing tensors agree, starting with the first
-  /// axis.
+  /// The leading axes on which all proposing tensors agree. A tensor that has
+  /// only some of these axes, from the first one on, agrees too.
   AxisList axes;
   /// The largest tensor that has all of `axes`.
   unsigned source = 0;
@@ -36,9 +37,11 @@ class Flow {
 public:
   explicit Flow(const PropagationGraph &graph) : graph(graph) {}
 
-  /// Projects the tensors of `op`. Returns whether any of them is sharded.
+  /// Computes the axes of each factor for every tensor of `op`. Returns whether
+  /// any tensor is sharded.
   bool enter(OpId op);
-  /// Projects the tensors that share the sharding of `value` again.
+  /// Computes the axes of each factor again for the tensors that share the
+  /// sharding of `value`.
   void refresh(ValueId value);
 
   OpId getOp() const { return op; }
@@ -55,8 +58,8 @@ public:
   bool isOpen(unsigned source, unsigned target, Direction directions) const;
   /// Returns true if `target` accepts axes from `source` in any direction.
   bool isSource(unsigned source, unsigned target) const;
-  /// The axes that the sources for which `mayHear` is true propose for
-  /// `factor`.
+  /// The axes that tensors of the op propose for `factor`. Only tensors for
+  /// which `mayHear` returns true propose axes.
   Proposal propose(unsigned factor,
                    llvm::function_ref<bool(unsigned)> mayHear) const;
 

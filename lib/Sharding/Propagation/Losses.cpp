@@ -88,13 +88,13 @@ void LossCollector::explain(unsigned target, unsigned source,
     explainFit(target, source, fit, loss);
     return;
   }
-  // The axes would fit, so the op never proposed them: its sources disagree.
+  // The axes would fit, but the op's other tensors disagree about them.
   loss.rule = LossRule::SourcesDisagree;
   loss.winner = findDisagreement(target, loss);
 }
 
-/// The conflicting axis that another source wants; only sources that extend the
-/// axes of the target are considered.
+/// Looks for a source tensor whose axes extend the axes of the target by an
+/// axis that conflicts with the losing axis. Returns this conflicting axis.
 std::optional<AxisRef> LossCollector::findDisagreement(unsigned target,
                                                        const Loss &loss) const {
   const AxisList &have = flow.getAxes(target, loss.factor);
@@ -149,9 +149,9 @@ void LossCollector::explainFit(unsigned target, unsigned source, const Fit &fit,
   llvm_unreachable("not an obstacle to a tensor's own axes");
 }
 
-/// Returns true if the winner was propagated over some op in a step that ended
-/// before the loser could have arrived. Annotations do not count, as they are
-/// not propagated.
+/// Returns true if the winning axis was propagated to the target in a step that
+/// ended before the losing axis could have arrived. An axis that an annotation
+/// gives was not propagated, so it does not count.
 bool LossCollector::cameEarlier(unsigned target, unsigned source,
                                 const AxisRef &winner, const Loss &loss) const {
   unsigned arrival =

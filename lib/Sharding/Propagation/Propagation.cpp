@@ -20,8 +20,9 @@ static constexpr OpStep allSteps[] = {OpStep::SingleUse, OpStep::MultiUse,
 
 namespace {
 
-/// Dimensions of a node that wait for a later user priority. Until then they
-/// are empty and closed in the node, and their axes are reserved.
+/// Dimensions of a node that take part in propagation only from a later user
+/// priority on. Until then, the node's sharding shows them as empty and closed,
+/// and lists their axes as replicated.
 struct HiddenNode {
   unsigned node;
   unsigned numReplicated; ///< The number of annotated replicated axes.
@@ -87,7 +88,7 @@ private:
   std::vector<OpId> queue, early; ///< See runStep().
   std::vector<bool> queued;
   std::vector<bool> isNew; ///< Ops for which growsAt() holds in this step.
-  // State of the current visit.
+  // The state of the visit of one op.
   Direction usable = Direction::Both;
   SmallVector<Candidate, 4> candidates;
 };
@@ -212,9 +213,9 @@ void Propagator::runStep() {
     if (isNew[op] = growsAt(op, step.op); isNew[op])
       enqueue(op);
   // Visit ops first in, first out, starting with a sweep in program order. Ops
-  // that were opened by earlier steps come before all others, so that an
-  // intermediate op, such as a transpose, does not make a sharding arrive late
-  // at a conflict.
+  // that could propagate in earlier steps already come before all others: an op
+  // in between, such as a transpose, must not delay a sharding so much that the
+  // sharding loses a conflict.
   for (size_t next = 0; next < queue.size(); ++next) {
     take(queue[next]);
     for (size_t i = 0; i < early.size(); ++i)
@@ -237,8 +238,9 @@ void Propagator::visit(OpId op) {
     update(t);
 }
 
-/// The directions that do not start at a value with several uses. The whole op
-/// has to wait: otherwise its other operands would decide without that value.
+/// Returns the directions of propagation that do not start at a value with
+/// several uses. They hold for the whole op: if other operands could propagate
+/// before such a value, they would decide the op's sharding without it.
 Direction Propagator::getSingleUseDirections(OpId op) const {
   Direction directions = Direction::Both;
   for (auto [t, value] : llvm::enumerate(graph.getTensors(op)))
@@ -261,8 +263,8 @@ void Propagator::collectCandidates(unsigned target) {
       if (directions == Direction::None)
         continue;
       const AxisList &have = flow.getAxes(target, f);
-      // A source that contradicts the target has already lost: the axes it
-      // wants must not count against the sources that agree with the target.
+      // Ignore the sources whose axes contradict the target's: these axes have
+      // already lost, and must not shorten the proposal of the other sources.
       Proposal proposal = flow.propose(f, [&](unsigned source) {
         return flow.isSource(source, target) &&
                flow.isOpen(source, target, directions) &&
@@ -289,8 +291,8 @@ std::optional<LossRule> Propagator::beats(unsigned target, const Candidate &a,
       a.pieces != b.pieces)
     return a.pieces > b.pieces ? std::optional(LossRule::MoreSharded)
                                : std::nullopt;
-  // Two factors of one tensor never want the same axis, so the sources of
-  // conflicting candidates differ.
+  // Two factors of one tensor never have the same axis, so conflicting
+  // candidates come from different source tensors.
   return a.source < b.source ? std::optional(LossRule::OperandOrder)
                              : std::nullopt;
 }
@@ -332,15 +334,16 @@ void Propagator::give(unsigned target, Candidate &candidate, const Fit &fit) {
     enqueue(uses[i]);
 }
 
-/// Records the winner if candidate `loser` lost to an earlier candidate. Axes
-/// that the tensor had before need no record: their arrival explains the loss.
+/// Records which candidate won if candidate `loser` lost an axis to an earlier
+/// candidate. If the tensor had the axis before, no record is needed: the
+/// arrival of the axis explains the loss.
 void Propagator::recordContest(unsigned target, size_t loser, const Fit &fit) {
   for (size_t i = 0; i < loser; ++i) {
     const Candidate &winner = candidates[i];
     if (!overlap(winner.given, *fit.blocker))
       continue;
-    // The sort only compares adjacent candidates, and a cost model may answer
-    // differently the second time. Then the order has decided.
+    // If neither candidate beats the other, the order of the candidates has
+    // decided.
     LossRule rule = beats(target, winner, candidates[loser])
                         .value_or(LossRule::OperandOrder);
     contests.try_emplace({flow.getOp(), target, candidates[loser].factor},

@@ -84,8 +84,8 @@ llvm::SmallVector<Arrival> Provenance::trace(const PropagationGraph &graph,
   while (i != none) {
     const Arrival &arrival = arrivals[i];
     path.push_back(arrival);
-    // A source had the axis before it passed it on, so a loop in the program
-    // cannot make this search infinite.
+    // The search goes back from arrival `i` to earlier arrivals only, so it
+    // ends even if the program has a loop.
     axis = arrival.axis.getOverlap(axis).value_or(arrival.axis);
     i = find(graph.getNode(arrival.source), axis, i);
   }

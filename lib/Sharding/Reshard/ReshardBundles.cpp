@@ -12,7 +12,7 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// Used in place of a dimension.
+/// Used instead of a dimension for digits that do not shard a dimension.
 static constexpr int kUnreduced = -1, kIdle = -2;
 
 /// The position of a digit in a layout: a dimension and an index in its list.
@@ -71,7 +71,7 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
     mesh.axes.push_back({/*name=*/"", digit.axis.size, link});
     members.push_back({digit.axis});
   }
-  // One axis for all devices along axes that do not take part.
+  // One more axis for the devices along all axes that the reshard does not use.
   mesh.axes.push_back({/*name=*/"", rest, Link()});
 
   auto bundle = [&](const TensorSharding &layout) {

@@ -21,7 +21,8 @@
 
 namespace tp::reshard {
 
-/// The same problem, on a mesh whose axes are bundles of digits.
+/// States a reshard problem on a mesh whose axes are bundles: each bundle is a
+/// group of digits that move together.
 class Bundles {
 public:
   /// Both sides of `problem` must be written in digits of `system`.

@@ -22,7 +22,7 @@ using llvm::SmallVector;
 
 static constexpr double ticksPerSecond = 1e12;
 
-/// `seconds` as ticks, far below overflow.
+/// Converts `seconds` to ticks, limited so that sums of ticks do not overflow.
 static uint64_t toTicks(double seconds, double (*round)(double)) {
   return static_cast<uint64_t>(round(std::min(seconds * ticksPerSecond, 1e18)));
 }
@@ -128,8 +128,8 @@ tp::reshard::getCoarseSystems(const Problem &problem) {
         addCuts(cuts, axis, i == 0 ? from : to);
       for (size_t j = 1; j < cuts.size(); ++j) {
         AxisRef digit = {axis, cuts[j - 1], cuts[j] / cuts[j - 1]};
-        // A path can only change systems where an axis is used as a whole, so
-        // both systems need all digits of the axis.
+        // A path can change to the other system only in layouts that use the
+        // axis as a whole, so each system needs all digits of the axis.
         if (!fits || overlap(from, digit) || overlap(to, digit))
           systems[i].push_back(digit);
       }
@@ -207,8 +207,8 @@ SmallVector<unsigned, 4> tp::reshard::getRoomyDims(ArrayRef<int64_t> shape,
 
 /// The number of states of one system.
 static uint64_t countStates(size_t digits, size_t dims) {
-  // A digit is idle, is unreduced, or shards a dimension, at some position in
-  // its list. Sums over the number of digits that shard a dimension.
+  // Each digit is idle, is unreduced, or has a position in the list of one
+  // dimension. The loop sums over the number of digits that are in lists.
   uint64_t states = 0, some = 1, lists = 1;
   for (size_t inLists = 0; inLists <= digits; ++inLists) {
     states =

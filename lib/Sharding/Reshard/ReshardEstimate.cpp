@@ -50,7 +50,7 @@ public:
     }
     return table.get(a, b);
   }
-  /// A lower bound for the same cost. Call get() first.
+  /// A lower bound on the cost that get() returns. Call get() first.
   reshard::Cost getBound(Layout from, Layout to) {
     return table.getBound(getState(from), getState(to));
   }
@@ -85,17 +85,17 @@ private:
 } // namespace
 
 struct ReshardEstimator::Tables {
-  /// Uses the digits of the layouts. None if there are too many states.
+  /// Prices paths that move whole digits. None if there are too many states.
   std::optional<LayoutTable> coarse;
-  /// Uses the parts of the digits that a plan may move. None if there are too
-  /// many states, or no such parts.
+  /// Prices paths that also move parts of digits. None if there are too many
+  /// states, or if the digits have no parts.
   std::optional<LayoutTable> fine;
 };
 
 std::unique_ptr<ReshardEstimator::Tables>
 ReshardEstimator::createTables(const Kind &kind, const AxisList &system) {
   SmallVector<unsigned, 4> dims = reshard::getRoomyDims(kind.sizes, system);
-  // Kinds that differ in the order of their dimensions share a table.
+  // Kinds of shapes that differ only in the order of dimensions share a table.
   llvm::sort(dims, [&](unsigned a, unsigned b) {
     return std::pair(kind.sizes[a], a) < std::pair(kind.sizes[b], b);
   });
@@ -165,7 +165,7 @@ ReshardEstimator::getTables(unsigned from, unsigned to, unsigned kind) {
 // ReshardEstimator
 //===----------------------------------------------------------------------===//
 
-/// The number of the set of axes that a layout uses.
+/// The number that identifies the set of axes that a layout uses.
 unsigned ReshardEstimator::getUse(unsigned layout) {
   if (layout >= uses.size())
     uses.resize(layout + 1, kUnknown);

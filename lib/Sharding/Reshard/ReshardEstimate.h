@@ -19,7 +19,7 @@
 ///     f32[7, 64, 32]      [{}, {"x"}, {}] -> [{}, {}, {"x"}]
 ///
 /// are equivalent to the reshard of a [2, 2] tensor with one byte per element
-/// from [{"x"}, {}] to [{}, {"x"}], times 4194304, 32768 and 14336 * 4.
+/// from [{"x"}, {}] to [{}, {"x"}], times 2097152, 32768 and 14336.
 ///
 /// For kinds of shapes with few layouts, tables hold all costs (ReshardTable.h
 /// in lib/Sharding/Reshard). Any other cost takes a search, the same one as in
@@ -35,7 +35,7 @@
 ///     ReshardEstimator estimator(mesh, pool);
 ///     unsigned from = pool.getNumber(sharding), to = ..;
 ///     ReshardEstimator::Shape shape = estimator.getShape({4096, 512}, 4);
-///     estimator.get(from, to, shape).cost;   // 4194304
+///     estimator.get(from, to, shape).cost;   // 2097152
 
 #ifndef TPOPT_SHARDING_RESHARD_RESHARDESTIMATE_H
 #define TPOPT_SHARDING_RESHARD_RESHARDESTIMATE_H
@@ -63,8 +63,8 @@ public:
 
   const LayoutPool &getPool() const { return pool; }
 
-  /// A kind of shape, and the factor by which a tensor costs more than one of
-  /// that kind.
+  /// The number of a normalized shape (Kind), and the ratio between the cost of
+  /// a tensor and the cost of a tensor with the normalized shape.
   struct Shape {
     unsigned number;
     double copies;
@@ -104,13 +104,15 @@ private:
     llvm::ArrayRef<unsigned> getLayouts() const { return layouts; }
 
   private:
-    /// The place of each layout. Places are in query order.
+    /// The place of each layout: its row and column in `rows`. Places are
+    /// assigned in the order in which layouts are first queried.
     std::vector<unsigned> places;
     std::vector<unsigned> layouts;
-    /// Indexed by the places of both layouts; holds only what was queried.
+    /// Indexed by the places of the source and the target layout. Unknown
+    /// prices are negative or missing.
     std::vector<std::vector<Estimate>> rows;
   };
-  /// The tables for one kind and one set of digits.
+  /// The tables for one kind of shape and one way to split axes into digits.
   struct Tables;
   std::unique_ptr<Tables> createTables(const Kind &kind,
                                        const AxisList &system);
@@ -125,18 +127,20 @@ private:
   int64_t numDevices;
   ReshardPlanner planner;
   static constexpr unsigned kUnknown = ~0u;
-  /// For each layout, the number of its set of axes.
+  /// The number of the set of axes that each layout uses (see `useNumbers`).
   std::vector<unsigned> uses;
   std::map<Kind, unsigned> kindNumbers;
   std::vector<const Kind *> kinds; ///< Indexed by number; keys of the map.
-  /// The digits in which a pair of layouts can be written, by the axes that the
-  /// layouts use: getCoarseSystems() in lib/Sharding/Reshard.
+  /// Numbers for sets of axes, and for digit systems. The sets of axes of two
+  /// layouts determine the digit system in which both can be written
+  /// (`systemOf`, computed by getCoarseSystems() in lib/Sharding/Reshard).
   std::map<AxisList, unsigned> useNumbers, systemNumbers;
-  /// Indexed by number; keys of the map.
+  /// Indexed by number. The elements point to keys of `systemNumbers`.
   std::vector<const AxisList *> systems;
   static constexpr unsigned kNoSystem = ~0u;
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> systemOf;
-  /// Keyed by kind, with the dimensions sorted by size, and by digits.
+  /// Keyed by the kind of shape, with its dimensions sorted by size, and by the
+  /// digit systems.
   std::map<std::pair<Kind, std::vector<AxisList>>,
            std::unique_ptr<reshard::Table>>
       costs;

@@ -94,7 +94,7 @@ const State *Expansion::getGoal(const State &state) const {
 }
 
 void Expansion::beginArrangement(const State &state) {
-  // The first arrangement takes one choice per digit, plus some to end lists.
+  // Enough for one arrangement: a choice per digit, and some that end lists.
   choicesLeft = getGoal(state) ? 2 * space.getDigits(state).size() : ~0u;
 }
 
@@ -128,8 +128,8 @@ void Expansion::forEachNext(const State &state, DigitSet some, unsigned dim,
 }
 
 /// Calls `done` for every way to append all of `digits` to the lists of `dims`
-/// so that block boundaries coincide. The argument is `volume` times the block
-/// sizes of `dims`. `state` is restored afterwards.
+/// so that block boundaries coincide. Passes `volume` times the block sizes of
+/// `dims` to `done`. Restores `state` afterwards.
 void Expansion::distribute(State &state, DigitSet digits,
                            ArrayRef<unsigned> dims, uint64_t volume,
                            TakeVolume done) {
@@ -196,9 +196,9 @@ void Expansion::gatherOrExchange(const State &state) {
   chooseKept(state, kept, /*dim=*/0, /*removed=*/0);
 }
 
-/// Chooses how many of the digits to keep, for `dim` and all later dimensions.
-/// The removed digits are then gathered, or appended to other dimensions, which
-/// keep all of their digits.
+/// Chooses how many digits each dimension from `dim` on keeps. `removed` holds
+/// the digits taken away so far. In the end, the removed digits are gathered,
+/// or appended to dimensions that keep all of their digits.
 void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
                            DigitSet removed) {
   if (isSpent())
@@ -243,8 +243,9 @@ void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
              });
 }
 
-/// Refills each dimension in order, and then the unreduced set, with any digits
-/// whose sizes have the same product.
+/// Empties the lists of all dimensions and the unreduced set. Then refills each
+/// of them, in order, with any digits whose sizes have the same product as the
+/// old digits.
 void Expansion::permute(const State &state) {
   uint64_t buffer = space.getVolume(space.getLocal(state));
   // Any permutation moves the whole buffer.

@@ -12,15 +12,16 @@
 
 namespace tp::reshard {
 
-/// Calls take() for every step; steps that mayHelp() rejects may be left out.
-/// With goals, only a few arrangements of each kind are tried, starting with
-/// those that move digits to their place in the goal. This is for problems with
-/// too many arrangements to look at.
+/// Finds the steps from a state, and calls take() for each of them. Steps that
+/// mayHelp() rejects may be left out. If there are too many arrangements of
+/// digits to look at, the caller gives goals, which are target states. Then
+/// only a few arrangements are tried for each kind of step, beginning with
+/// those that move digits to their position in the goal.
 class Expansion {
 public:
   /// `partial` holds, for every digit system, the digits along which values may
-  /// become partial, with the reduction `partialKind`. `goals` holds the goal
-  /// in each system, or is empty.
+  /// become partial, with the reduction `partialKind`. `goals` is empty, or
+  /// holds the target state in each digit system.
   Expansion(const StateSpace &space, llvm::SmallVector<DigitSet, 2> partial,
             ReduceKind partialKind,
             llvm::ArrayRef<std::optional<State>> goals = {})
@@ -35,14 +36,14 @@ protected:
                     const Cost &cost) = 0;
   /// Returns true if a step that costs `least` or more is worth considering.
   virtual bool mayHelp(const Cost &least) const = 0;
-  /// Returns true to stop looking for steps. Called before each choice within
-  /// an arrangement, since few or no arrangements may turn out to be steps.
+  /// Returns true if the search for steps must stop. It is called before each
+  /// choice of a digit, since many choices may be needed to find a step.
   virtual bool isSpent() = 0;
   /// Returns true if arrangements have been left out.
   bool isCut() const { return hasCut; }
 
   void expand(const State &state);
-  /// Takes the steps from `state` that make values partial.
+  /// Calls take() for the steps from `state` that make values partial.
   void makePartial(const State &state);
 
   const StateSpace &space;
@@ -64,7 +65,7 @@ private:
     return space.mergesEvenly(dim, k, s);
   }
 
-  // Each function takes the steps of one or two kinds.
+  // Each of these functions calls take() for steps of one or two kinds.
   void slice(const State &state);
   void reduce(const State &state);
   void gatherOrExchange(const State &state);

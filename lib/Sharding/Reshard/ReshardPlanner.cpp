@@ -103,9 +103,9 @@ static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, Path &path) {
   if (isSmall(problem, systems))
     return search(problem, links, systems, {}, path);
-  // With more digits there are more steps from each state. Problems with few
-  // digits in many dimensions are common, so the search visits fewer of their
-  // states.
+  // With more digits, each state has more steps. Problems with few digits in
+  // many dimensions are common: in these, the search visits fewer states, to
+  // save time.
   unsigned visits = systems.front().size() > kFineDigits ? 10000 : 3000;
   return search(problem, links, systems,
                 {visits, /*greedy=*/true, /*guided=*/true}, path);
@@ -133,8 +133,8 @@ static void searchBundles(const Problem &problem, ArrayRef<DigitSystem> systems,
   path = std::move(found);
 }
 
-/// Searches with parts of whole digits. Returns whether there were few enough
-/// states to do so.
+/// Searches for paths that also move parts of digits. Returns false if there
+/// are too many states for that.
 static bool searchParts(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> coarse, Path &path) {
   SmallVector<DigitSystem, 2> fine = getFineSystems(
@@ -225,7 +225,8 @@ static bool hasTable(const Problem &problem) {
   return coarse.size() == 1 && isOfOneKind && isSmall(problem, coarse);
 }
 
-/// The plan for `problem` with the steps of the plan for its reduction.
+/// Converts the plan for the smaller problem of `reduction` to a plan for
+/// `problem`, step by step.
 static ReshardPlan expand(const Problem &problem, const Reduction &reduction,
                           const ReshardPlan &reduced) {
   ReshardPlan plan;
@@ -268,9 +269,9 @@ const ReshardPlan &ReshardPlanner::plan(const TensorSharding &from,
   Problem problem = {mesh, query.from, query.to, shape, elementBytes, evenly};
   if (hasTable(problem))
     return known = Planning(problem).run();
-  // If not all states are looked at, the result depends on their order.
-  // Reshards with the same reduction get the same plan: the plan for that
-  // reduction.
+  // If a search does not look at all states, its plan depends on their order.
+  // To give equivalent reshards equal plans, the smaller problem is planned,
+  // and its plan is expanded.
   Reduction reduction(problem);
   Problem reduced = reduction.getProblem();
   auto [simpler, isFirst] = plans.try_emplace(

@@ -53,7 +53,7 @@ Reduction::Reduction(const Problem &problem)
     copies *= double(size / parts);
     sorted.back().size = parts;
   }
-  // Spare dimensions come last, starting with those that a search would use.
+  // Unsharded dimensions come last, in the order in which a search uses them.
   llvm::sort(sorted, [&](const Dim &a, const Dim &b) {
     if (a.isSpare() || b.isSpare()) {
       auto rank = [&](const Dim &dim) {

@@ -44,7 +44,7 @@ private:
   double copies = 1;
   TensorSharding from, to;
   llvm::SmallVector<int64_t, 6> shape;
-  /// For each dimension, the dimension of the original.
+  /// For each dimension of the smaller tensor, the dimension of the original.
   llvm::SmallVector<unsigned, 6> dims;
 };
 

@@ -15,8 +15,9 @@ using namespace tp::reshard;
 using llvm::ArrayRef;
 using llvm::SmallVector;
 
-/// All dimensions that are sharded on either side, and some unsharded
-/// dimensions as temporary places for axes, preferably without padding.
+/// The dimensions that a search uses: those that are sharded in the source or
+/// the target, and some unsharded ones in which axes can be placed for a while,
+/// preferably without padding.
 static SmallVector<unsigned, 4> getDims(const Problem &problem,
                                         const LinkModel &links,
                                         ArrayRef<DigitSystem> systems) {
@@ -70,7 +71,8 @@ private:
   struct Node {
     Cost cost;
     unsigned parent = 0;
-    /// None at the start, and for nodes where only the digit system changes.
+    /// None for the start of the path, and for nodes that are reached by only
+    /// changing the digit system.
     std::optional<CollectiveKind> kind;
   };
 
@@ -170,8 +172,8 @@ void Search::visit(const State &state, Cost cost,
                 order, number});
 }
 
-/// An estimate of the remaining cost: that of sending one buffer for each digit
-/// that is out of place.
+/// Estimates the remaining cost: each digit that is not yet in its target
+/// position is assumed to cost as much as sending one buffer.
 Cost Search::guess(const State &state) const {
   unsigned misplaced = 0;
   const StateSpace::Places &goal = goalPlaces[state.system];

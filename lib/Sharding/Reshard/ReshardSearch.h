@@ -22,11 +22,11 @@
 ///   needs in the end and does not have. The number of these elements is a
 ///   bound, whichever device is chosen. The largest number is used; at most 64
 ///   devices are looked at.
-/// * A value that is unreduced over g > 1 devices: if c devices need the sum
-///   for an element, g - 1 messages must be sent before the first of them can
-///   know it, and each of the other c - 1 devices needs one more. Over all
-///   elements and devices that is (E (g - 2) + N * needed) / N per device.
-/// * A value that is to be unreduced over h devices in the end: a message joins
+/// * A value that is unreduced over g > 1 devices: to compute the sum of an
+///   element on one device takes g - 1 messages, and each further device that
+///   needs the sum takes one more. If each device needs n elements, that is
+///   (E (g - 2) + N n) / N messages per device.
+/// * A value that must be unreduced over h devices in the end: a message joins
 ///   at most two addends, so at least (g - h) E / N elements are sent per
 ///   device.
 ///
@@ -75,7 +75,8 @@ struct Problem {
   const TensorSharding &from, &to;
   llvm::ArrayRef<int64_t> shape;
   int64_t elementBytes;
-  /// No step may lead to blocks with padding. Neither side has padding.
+  /// If true, no step may lead to blocks with padding, and neither the source
+  /// nor the target has such blocks.
   bool evenly = false;
 };
 
@@ -127,8 +128,8 @@ using DigitSystem = AxisList;
 /// A multiple of the size of every group of digits.
 inline int64_t getScale(const DigitSystem &system) { return getSize(system); }
 
-/// The coarsest digit systems for a problem: one, or two if the sides cut some
-/// axis in incompatible ways.
+/// The coarsest digit systems for a problem. There is one system or, if source
+/// and target cut some axis in incompatible ways, two.
 llvm::SmallVector<DigitSystem, 2> getCoarseSystems(const Problem &problem);
 
 /// Plans and estimates look at all states if there are at most this many. That
@@ -143,29 +144,30 @@ inline bool areFew(llvm::ArrayRef<DigitSystem> systems, size_t dims) {
   return countStates(systems, dims) <= kFewStates;
 }
 
-/// The number of spare dimensions, out of the `numSpare` that neither side
-/// shards, through which axes may move: two, and more if there are few states.
+/// The number of unsharded dimensions through which axes may move: two of the
+/// `numSpare` that neither source nor target shards, and more if there are few
+/// states.
 size_t countUsefulDims(llvm::ArrayRef<DigitSystem> systems, size_t numCut,
                        size_t numSpare);
 
-/// The dimensions in which it is worthwhile to place digits of `system`. If all
-/// blocks are even, dimensions of size 1 are left out; otherwise they can hold
-/// digits that are in the way elsewhere.
+/// The dimensions in which it may pay to place digits of `system`. If all
+/// blocks are even, dimensions of size 1 are left out. If not, digits can be
+/// moved there temporarily.
 llvm::SmallVector<unsigned, 4> getRoomyDims(llvm::ArrayRef<int64_t> shape,
                                             const DigitSystem &system);
 
-/// To move parts of axes, a system is refined to this many digits or, if it
-/// already has at least as many, by one more digit.
+/// The number of digits in a system for moving parts of axes. If the coarse
+/// system already has this many digits, the finer one has one digit more.
 constexpr size_t kFineDigits = 4;
 
-/// Finer systems, for moving parts of an axis. If prime digits are few enough
-/// (see kFineDigits), all digits are prime. Otherwise these are some of the
-/// ways to split axes: only as many as have few states in `numDims` dimensions.
-/// There may be none.
+/// Refines digit systems, for moving parts of digits. If there are few enough
+/// prime digits (see kFineDigits), all digits of the result are prime. If not,
+/// there are several ways to refine a system. The result has only as many of
+/// them as leave few states in `numDims` dimensions, perhaps none.
 llvm::SmallVector<DigitSystem, 2>
 getFineSystems(llvm::ArrayRef<DigitSystem> coarse, size_t numDims);
 
-/// A lower bound for any path, whatever the digits.
+/// A lower bound on the cost of any path, in any digit system.
 Cost getBound(const Problem &problem, const LinkModel &links,
               const DigitSystem &system);
 

@@ -62,10 +62,11 @@ private:
 
 struct State {
   uint8_t system = 0;
-  /// The reduction of unreduced digits. The source's kind if there are none.
+  /// The reduction of the unreduced digits. If there are no unreduced digits,
+  /// this is the reduction kind of the source.
   ReduceKind kind = ReduceKind::Sum;
   DigitSet unreduced = 0;
-  /// The lists of the dimensions that take part.
+  /// The digits that shard each dimension of StateSpace::dims, in order.
   DigitLists dims;
 
   bool operator==(const State &o) const {
@@ -75,7 +76,8 @@ struct State {
 };
 
 /// Numbers states in the order of insertion. A hash table without deletion and
-/// with small slots: of a million look-ups, most find their state.
+/// with small slots is fast here: there are a million look-ups, and most of
+/// them find an existing state.
 class StateNumbers {
 public:
   /// The number of `state`, and whether it is new.
@@ -127,9 +129,9 @@ private:
 /// layouts correspond.
 class StateSpace {
 public:
-  /// For tensors of `shape`. `dims` are the dimensions that take part; values
-  /// without unreduced axes have the kind `kind`. Arguments passed by reference
-  /// must outlive this object.
+  /// Describes states of tensors of `shape`. Only the dimensions `dims` can be
+  /// sharded. States without unreduced axes have the reduction kind `kind`.
+  /// Arguments passed by reference must outlive this object.
   StateSpace(llvm::ArrayRef<int64_t> shape, llvm::SmallVector<unsigned, 4> dims,
              ReduceKind kind, const LinkModel &links,
              llvm::ArrayRef<DigitSystem> systems);
@@ -172,10 +174,10 @@ public:
   bool mergesEvenly(unsigned dim, int64_t k, int64_t s) const {
     return s == 1 || s == k || getBlock(dim, k / s) == s * getBlock(dim, k);
   }
-  /// The sizes of a state's buffer in the dimensions that take part.
+  /// The sizes of a device's buffer in the dimensions `dims`.
   llvm::SmallVector<int64_t, 6> getLocal(const State &state) const;
-  /// The number of elements of a buffer with `blocks[i]` in the i-th dimension
-  /// that takes part.
+  /// The number of elements of a buffer whose size in dimension `dims[i]` is
+  /// `blocks[i]`.
   uint64_t getVolume(llvm::ArrayRef<int64_t> blocks) const {
     uint64_t volume = restVolume;
     for (int64_t block : blocks)
@@ -184,7 +186,7 @@ public:
   }
 
   const llvm::ArrayRef<int64_t> shape;
-  /// Positions in the tensor of the dimensions that take part.
+  /// The dimensions that states may shard.
   const llvm::SmallVector<unsigned, 4> dims;
   const ReduceKind kind;
   const LinkModel &links;
@@ -215,8 +217,9 @@ private:
   /// The number of copies of each element in the target layout.
   int64_t targetCopies;
 
-  /// For some devices: their digits in every system, the part of each dimension
-  /// that they need, and the number of elements in that part.
+  /// A device that the bound is computed for: its digits in every system, the
+  /// range that it needs in each dimension, and the number of elements in these
+  /// ranges.
   struct Sample {
     llvm::SmallVector<llvm::SmallVector<int64_t, 6>, 2> digits;
     llvm::SmallVector<std::pair<int64_t, int64_t>, 4> needed;

@@ -114,9 +114,9 @@ static AxisList getCommon(ArrayRef<AxisRef> a, ArrayRef<AxisRef> b) {
 SmallVector<int64_t> tp::getPermuteSources(const Mesh &mesh,
                                            const TensorSharding &in,
                                            const TensorSharding &out) {
-  // On each side, every digit of a device number belongs to one of these lists.
-  // The digits of a list in `to` form a position, which is then split into the
-  // digits of the list at the same index in `from`.
+  // Each digit of a device number is in one list of `from` and in one of `to`.
+  // The digits in `to[i]` form a number, the position. The position is then
+  // split into the digits in `from[i]`, which give the source device.
   SmallVector<AxisList> from, to;
   for (auto [a, b] : llvm::zip_equal(in.dims, out.dims)) {
     from.push_back(a.axes);
@@ -196,8 +196,8 @@ static AxisList getPermutedAxes(const Mesh &mesh, const TensorSharding &in,
     AxisList moved;
     for (size_t i = 1; i < cuts.size(); ++i) {
       if (cuts[i] % cuts[i - 1] != 0) {
-        // The two sides cut the axis in incompatible ways: no part keeps its
-        // digits.
+        // The two layouts cut the axis in incompatible ways, so the whole axis
+        // counts as moved.
         moved = {AxisRef::full(mesh, axis)};
         break;
       }
@@ -467,8 +467,8 @@ llvm::Error StepApplication::exchange() {
       return error("dimension " + llvm::Twine(dim) +
                    " both gives and takes axes");
     if (!leaving[dim].empty()) {
-      // The moves are ordered by target, which does not determine the order of
-      // the axes at their source.
+      // The moves are ordered by target dimension, so the order of the axes in
+      // the source dimension has to be found from `in`.
       AxisList suffix;
       int64_t left = getSize(leaving[dim]);
       for (const AxisRef &axis : llvm::reverse(in.dims[dim].axes)) {
@@ -550,7 +550,8 @@ std::optional<std::string> tp::verifyStep(const Mesh &mesh,
 // Describing a step
 //===----------------------------------------------------------------------===//
 
-/// For every dimension, the axes that follow the common prefix in `longer`.
+/// For every dimension, the axes in `longer` that follow the common prefix of
+/// `longer` and `shorter`.
 static SmallVector<AxisList, 4> getDifference(const TensorSharding &longer,
                                               const TensorSharding &shorter) {
   SmallVector<AxisList, 4> difference;
@@ -591,8 +592,8 @@ Expected<ReshardStep> tp::makeStep(const Mesh &mesh, CollectiveKind kind,
   TensorSharding before = in.getLayout();
   if (before.getRank() != step.result.getRank())
     return error("the shardings differ in rank");
-  // Take the axes that the difference suggests. Applying the step checks
-  // whether it is valid.
+  // Guess the axes of the step from the difference of the shardings. Applying
+  // the step checks the guess.
   switch (kind) {
   case CollectiveKind::AllSlice:
   case CollectiveKind::ReduceScatter:

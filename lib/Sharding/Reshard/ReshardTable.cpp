@@ -116,7 +116,7 @@ void Table::expandAll() {
 void Table::allowPartial() {
   for (auto [system, digits] : llvm::zip_equal(systems, partial))
     digits = llvm::maskTrailingOnes<DigitSet>(system.size());
-  // All other steps from these nodes are known.
+  // From these nodes, only the steps that make values partial are missing.
   unsigned known = std::exchange(current, 0);
   for (; current < known; ++current) {
     State state = numbers[current];
@@ -207,8 +207,8 @@ void Table::compute(ArrayRef<unsigned> targets) {
   SmallVector<unsigned, kLanes> together;
   const Node &first = nodes[targets.front()];
   for (unsigned to : targets)
-    // Targets that already have prices are left out: newer states lead to older
-    // ones but not back, so these prices stay valid.
+    // Skip targets that have prices. The prices stay valid: states that were
+    // added since then lead to older states, but not back.
     if (together.empty() ||
         (together.size() < kLanes && nodes[to].prices.empty() &&
          nodes[to].wanted == first.wanted))

@@ -30,8 +30,8 @@ namespace tp::reshard {
 
 class Table : Expansion {
 public:
-  /// For tensors of `shape` in digits of `systems`. `mesh` must outlive the
-  /// table.
+  /// A table for layouts of tensors of `shape`, in the digits of `systems`.
+  /// `mesh` must outlive the table.
   Table(const Mesh &mesh, llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
         llvm::ArrayRef<DigitSystem> systems);
 
@@ -79,7 +79,9 @@ private:
 
   unsigned getNumber(const State &state);
   unsigned getNumber(const StepKind &kind);
-  /// Converts digits of one system to members of a set of all systems' digits.
+  /// Converts a set of digits of one system to a set over the digits of all
+  /// systems. The digits of the second system are numbered after those of the
+  /// first.
   DigitSet shift(DigitSet digits, unsigned system) const;
   void changeSystem(const State &state);
   void take(const State &next, CollectiveKind kind, DigitSet axes,
@@ -101,7 +103,8 @@ private:
   unsigned current = 0; ///< The node whose steps are being found.
   std::vector<StepKind> kinds;
   llvm::DenseMap<std::pair<uint64_t, DigitSet>, unsigned> kindNumbers;
-  /// Sorted by target: those to node i are from begins[i] to begins[i + 1].
+  /// Sorted by target node: steps[begins[i]] to steps[begins[i + 1] - 1] lead
+  /// to node i.
   std::vector<Step> steps;
   std::vector<unsigned> begins = {0};
   std::vector<std::pair<unsigned, Step>> taken; ///< Paired with their targets.

@@ -84,8 +84,9 @@ getErfcInput(const BroadcastOperand &erfc) {
 
 namespace {
 
-/// What one factor of a product implies about the other factors: the product is
-/// an activation of x if the other factors are coefficient * x.
+/// The activation of x that one factor of a product suggests: erf, for example,
+/// suggests GELU. The product is this activation if its other factors are
+/// `coefficient` and x.
 struct Hint {
   Activation kind;
   BroadcastOperand x;

@@ -46,8 +46,8 @@ struct Attention {
   SmallVector<Value, 1> addends;
   /// True if rows that see no key are set to zero.
   bool isSafe = false;
-  /// True if `tp.attention` gives the right result in every row, although its
-  /// result is zero for rows that see no key.
+  /// True if `tp.attention` gives the right result in every row. False if the
+  /// zeros that it gives in rows that see no key would be wrong.
   bool fitsEveryRow = true;
   /// How often each key head is repeated. The copies of a head are adjacent.
   int64_t repeats = 1;
@@ -72,8 +72,9 @@ static SmallVector<int64_t> toLetters(StringRef term) {
   return SmallVector<int64_t>(term.begin(), term.end());
 }
 
-/// Returns the term with type `element` if this needs no rounding:
-/// `tp.attention` itself widens its operands.
+/// Returns `term` as an operand of a `tp.attention` on type `element`; nullopt
+/// if that would round it. Terms of 16 bits stay narrow, because `tp.attention`
+/// widens its operands.
 static std::optional<BroadcastOperand> asElement(BroadcastOperand term,
                                                  Type element) {
   Type own = elementOf(term.getSource());
@@ -190,7 +191,7 @@ static Repeated getRepeated(const BroadcastOperand &term) {
                     merged = merge.getType().getShape();
   if (wide.size() != merged.size() + 1)
     return {term};
-  // The one dim that is missing from the broadcast's input follows the heads.
+  // The broadcast must add exactly one dim, directly after the heads.
   for (auto [heads, size] : llvm::enumerate(merged)) {
     if (wide[heads] == size)
       continue;
@@ -244,8 +245,8 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
         !llvm::is_contained(rows, letter))
       return false;
 
-  // If two letters belong to the query only, the letter that conditions depend
-  // on is the position, and the other is a head.
+  // Up to two letters belong to the query alone. Conditions depend on the
+  // letter of the position; the other one is a head.
   if (rows.size() == 2) {
     bool isSecond = visible.isAlong(rows[1]);
     if ((isSecond && visible.isAlong(rows[0])) || repeats != 1)
@@ -267,7 +268,7 @@ bool Attention::nameLetters(const BroadcastOperand &weights,
   bool hasBatch =
       batch.size() == 2 || (batch.size() == 1 && isMasked(batch[0]));
   if (repeats != 1) {
-    // The repeated letter must be the letter of the key heads.
+    // If key heads are repeated, their letter k must be a batch letter.
     if (!llvm::is_contained(batch, k))
       return false;
     llvm::erase(batch, k);
@@ -337,9 +338,9 @@ Value Attention::build(OpBuilder &builder, Location loc, RankedTensorType type,
           .getResult();
 
   if (!fitsEveryRow) {
-    // For a row that sees no key, `tp.attention` gives zeros. The original
-    // softmax gives NaN if hidden scores are -inf. If they are a finite number,
-    // all scores of the row are equal, and it gives the mean of all values.
+    // `tp.attention` gives zeros for a row that sees no key. The original
+    // softmax gives NaN if hidden scores are -inf, and the mean of all values
+    // if they are finite, because all scores of the row are then equal.
     Value seen =
         visible.getDiagonal() ? conjoin(visible.getConditions()) : mask;
     seen = emit.convert(seen, builder.getI8Type());

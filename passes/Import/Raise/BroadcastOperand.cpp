@@ -331,8 +331,7 @@ Product Product::of(const BroadcastOperand &term,
 }
 
 bool tp::raise::isRounded(double number, double wanted, Type element) {
-  // Allows one rounding of the constant, and one for each of a few numbers that
-  // are multiplied.
+  // Tolerates the rounding of the constant, and of a few products of constants.
   unsigned precision =
       APFloat::semanticsPrecision(cast<FloatType>(element).getFloatSemantics());
   return std::abs(number - wanted) <=

@@ -63,11 +63,11 @@ public:
   /// Returns true if the source runs along `dim` alone.
   bool isRow(int64_t dim) const;
 
-  /// Returns true if both are the same function of the root's dims: the same
-  /// value, or two values that are computed in the same way.
+  /// Returns true if this and `other` run along the same dims of the root, and
+  /// their sources are the same value or are computed in the same way.
   bool operator==(const BroadcastOperand &other) const;
 
-  /// Creates the value with `shape`, the shape of the root.
+  /// Creates the source, broadcast to `shape`, which is the root's shape.
   mlir::Value materialize(Emitter &emit, llvm::ArrayRef<int64_t> shape) const;
   /// Creates a value whose dims are the dims `order` of the root and have the
   /// sizes `sizes`. The source must not run along other dims; it is repeated
@@ -112,9 +112,10 @@ struct Scaled {
   BroadcastOperand term;
 };
 
-/// A product taken apart: coefficient * over.. / under..
+/// A product taken apart: `coefficient` times the product of the factors
+/// `over`, divided by the product of the factors `under`.
 struct Product {
-  /// Factors equal to `whole` are kept in one piece.
+  /// Takes `term` apart, but no factor that equals `whole`.
   static Product of(const BroadcastOperand &term,
                     const BroadcastOperand *whole = nullptr);
 
@@ -122,7 +123,8 @@ struct Product {
   llvm::SmallVector<BroadcastOperand, 4> over, under;
 };
 
-/// Returns true if `number` may result from computing `wanted` in this type.
+/// Returns true if `number` is `wanted`, up to the rounding of a few operations
+/// on the type `element`.
 bool isRounded(double number, double wanted, mlir::Type element);
 
 /// Returns true if intermediate values of this type are as exact as those

@@ -263,16 +263,16 @@ Value Unflattening::write(OpBuilder &builder, Value value) {
 
 std::optional<Match> tp::raise::matchFlattened(Operation *root) {
   auto reshape = dyn_cast<ReshapeOp>(root);
-  // An annotation of the result may not hold for the values that the result is
-  // computed from.
+  // An annotation of the result need not hold for the values from which the
+  // result is computed.
   if (!reshape || !root->getDiscardableAttrDictionary().empty())
     return std::nullopt;
   ArrayRef<int64_t> flat = typeOf(reshape.getInput()).getShape();
   std::optional<Split> split = getSplit(flat, reshape.getType().getShape());
   if (!split)
     return std::nullopt;
-  // Each dim is tried separately: in [batch * position, head * feature], only
-  // the first dim can be split if the second is a single dim of a weight.
+  // Tries each dim separately: of [batch * position, head * feature], only the
+  // first can be split if a weight has head * feature as a single dim.
   Split whole;
   for (int64_t size : flat)
     whole.push_back({size});

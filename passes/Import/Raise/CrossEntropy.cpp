@@ -1,12 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Cross entropy, with x the logits and L = x - logsumexp(x):
+// Cross entropy of logits x. Exporters write one of these formulas, with
+// L = x - logsumexp(x):
 //
 //     logsumexp(x) - x[label]      -L[label]      -sum(onehot(label) * L)
 //
-// For a label that is not a class, JAX's lookup gives NaN, and onehot() gives a
-// loss of zero. `tp.cross_entropy` alone would give the first term.
+// For a label that is not a class, `tp.cross_entropy` gives logsumexp(x). JAX's
+// lookup of such a label gives NaN, and onehot() gives a loss of zero. A select
+// after `tp.cross_entropy` restores these values.
 
 #include "Patterns.h"
 
@@ -22,12 +24,13 @@ static constexpr int64_t kClass = 1 << 20;
 
 namespace {
 
-/// Elements that are picked by labels.
+/// The elements of `from` that `label` selects along the class dim.
 struct Picked {
   BroadcastOperand from, label;
   int64_t classes = 0;
-  /// If one of the guards is false, NaN is picked. If there are no guards,
-  /// nothing is picked for a label that is not a class.
+  /// Booleans that are true if the label is a class. If one is false, the
+  /// selected element is NaN. Without guards, it is zero if the label is not a
+  /// class.
   SmallVector<BroadcastOperand, 2> guards;
   bool isLookedUp = true;
 };
@@ -121,7 +124,7 @@ static std::optional<Picked> getLookedUp(BroadcastOperand term) {
       picked.classes = from.getDimSize(axis);
       return picked;
     }
-    // This gather must look up the only element of a dim.
+    // This gather must be a lookup of the only element along `axis`.
     if (from.getDimSize(axis) != 1 || gather.getBatchDims() != 0 ||
         typeOf(gather.getIndices()).getNumElements() != 1 ||
         !isZero(BroadcastOperand::of(gather.getIndices())))

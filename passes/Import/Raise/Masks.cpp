@@ -13,7 +13,7 @@ bool tp::raise::isHiding(double score) { return score <= -1e9; }
 
 namespace {
 
-/// A position, and a number added to it.
+/// The position along dim `letter`, plus the number `plus`.
 struct Position {
   int64_t letter;
   int64_t plus;
@@ -85,7 +85,7 @@ static std::optional<Band> getBand(const Condition &condition, int64_t s,
       (left->letter != s && left->letter != t) ||
       (right->letter != s && right->letter != t))
     return std::nullopt;
-  // The comparison bounds t - s or s - t: left - right <= number, or >= number.
+  // The comparison bounds left - right, which is t - s or s - t, by `number`.
   int64_t number = right->plus - left->plus;
   bool isBelow, isStrict;
   switch (compare.getPredicate()) {
@@ -196,8 +196,8 @@ bool Visibility::seesAlways(int64_t rows, int64_t keys) const {
     return false;
   if (!diagonal)
     return true;
-  // Both the last key that the first row sees and the first key that the last
-  // row sees must exist.
+  // The band of visible positions must contain a key both for the first row and
+  // for the last row.
   return *diagonal >= 0 &&
          (!window || rows - 1 + *diagonal - *window + 1 <= keys - 1);
 }

@@ -26,8 +26,9 @@ struct Condition {
                       llvm::ArrayRef<int64_t> sizes) const;
 };
 
-/// The conditions under which scores are visible, as terms over the letters of
-/// an attention.
+/// The conditions under which an attention's scores are visible. Every
+/// condition depends on some of the attention's dims, which are named by
+/// letters.
 class Visibility {
 public:
   /// Adds a condition that must hold for a score to be visible. Conjunctions

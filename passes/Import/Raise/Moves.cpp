@@ -10,10 +10,10 @@
 // 65 rows are divided into different blocks than 64 rows, so sharding both
 // would move all rows between devices. An op that only shifts a value, such as
 // %y or a roll, becomes a splice, and so does an op that takes elements with a
-// stride. The dimension of a splice has the same factor in operands and result,
-// so values between two shifts are sharded like all others. If the dimension is
-// not sharded after all, tp-partition writes the splice as slices, a pad or a
-// concatenation again.
+// stride. In the sharding rule of a splice, the dimension has one factor for
+// operands and result, so that sharding propagates through shifts. If the
+// dimension is not sharded after all, tp-partition writes the splice as slices,
+// a pad or a concatenation again.
 
 #include "Moves.h"
 
@@ -64,9 +64,9 @@ bool isShift(const SplicePieces &pieces, Type result) {
   return source && source.getType() == result && pieces.pieces.size() > 1;
 }
 
-/// Adds to `pieces` the pieces that `piece` is made of, looking through moves
-/// along the same dimension in its block. Returns true if there were such
-/// moves.
+/// Adds `piece` to `pieces`. If `piece` reads the result of a slice, pad,
+/// concatenation or splice along the same dimension in the same block, adds
+/// that op's pieces instead, and returns true.
 bool addExpanded(SplicePieces &pieces, const SplicePiece &piece, Block *block,
                  unsigned depth = 0) {
   Operation *def = piece.input.getDefiningOp();
@@ -189,8 +189,8 @@ Value composeWindow(WindowOp window) {
   auto [first, end] = window.getReach(i);
   int64_t shift = piece.start - surrounded->low,
           size = shapeOf(piece.input)[pieces->dim];
-  // The range of the input's elements that the move keeps. Windows must not
-  // reach other elements.
+  // The slice or pad keeps elements [shown, last) of its input. Windows of the
+  // input must not contain any other elements.
   int64_t shown = piece.start, last = shown + piece.size;
   if ((shown > 0 && first + shift < shown) ||
       (last < size && end + shift > last))
@@ -209,9 +209,9 @@ Value composeWindow(WindowOp window) {
                     window.getDilations());
 }
 
-/// Returns true if a value is a move along `dim`, or is computed element-wise
-/// from such moves only. Parts of the value can then be computed in the same
-/// way.
+/// Returns true if a value is a slice, pad, concatenation or splice along
+/// `dim`, or is computed element-wise from such values only. Any range of the
+/// value's elements along `dim` can then be computed in the same way.
 bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
   Operation *def = value.getDefiningOp();
   if (!def || def->getBlock() != block || isSaid(def) || depth > kMostPieces)
@@ -224,7 +224,8 @@ bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
          });
 }
 
-/// Computes, before `slice`, the part of such a value that the slice takes.
+/// Computes, before `slice`, only the elements `part` of `value`, for which
+/// isMadeOfMoves() must be true.
 Value takePart(Value value, const SplicePiece &part, int64_t dim,
                SliceOp slice) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -282,7 +283,7 @@ Value findUnchanged(ReshapeOp reshape) {
   return {};
 }
 
-/// Returns the replacement of `op`; null if it stays.
+/// Returns the value that replaces the result of `op`; null if `op` is kept.
 Value rewrite(Operation *op) {
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     return isSaid(op) ? Value() : findUnchanged(reshape);

@@ -35,8 +35,9 @@ static std::optional<BroadcastOperand> getCentred(const BroadcastOperand &term,
   return x;
 }
 
-/// Matches a mean square: of x in an RMS norm; in a layer norm of x - mean(x),
-/// or written as mean(x^2) - mean(x)^2.
+/// Matches the mean square of a norm: in an RMS norm, the mean of x^2; in a
+/// layer norm, the mean of (x - mean(x))^2, also written as mean(x^2) -
+/// mean(x)^2.
 static std::optional<Norm> matchMeanSquare(BroadcastOperand term, int64_t dim) {
   Norm norm;
   if (std::optional<BroadcastOperand> squares = getMeanOf(term, dim)) {
@@ -100,8 +101,8 @@ static std::optional<Norm> matchProduct(const BroadcastOperand &term,
     return std::nullopt;
   norm->epsilon = epsilon;
 
-  // All factors must be known: the root, the normalised value, and optionally a
-  // scale.
+  // The product may only consist of the root, the normalised value and,
+  // optionally, a scale.
   Product product = Product::of(term, norm->isLayer ? nullptr : &norm->centred);
   found = findRoot(product, isUnder);
   if (!found || product.coefficient != 1 ||

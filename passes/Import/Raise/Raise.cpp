@@ -249,7 +249,8 @@ public:
   bool hasChanged() const { return changed; }
 
 private:
-  /// Returns the op before which the sweep continues.
+  /// Tries to raise `op`. Returns the op before which the backward sweep
+  /// continues.
   Operation *tryRaise(Operation *op, ArrayRef<Recognizer> recognizers) {
     if (op->getNumResults() != 1 || op->use_empty() ||
         !isa<RankedTensorType>(op->getResult(0).getType()))
@@ -276,8 +277,8 @@ private:
                                 : &root->getBlock()->front();
          op != root; op = op->getNextNode())
       built.insert(op);
-    // If movements cancel out, the replacement is an input itself. The root has
-    // a next node, since the block ends with a terminator.
+    // If all data movement cancels out, the replacement is an input of the
+    // match. The root is followed at least by the block's terminator.
     bool isInput = llvm::is_contained(match.inputs, replacement);
     Operation *last =
         isInput ? root->getNextNode() : replacement.getDefiningOp();

@@ -39,8 +39,8 @@ struct Rotation {
 
 } // namespace
 
-/// Returns the features that `term` consists of. Except for its last dim, the
-/// value that they are taken from has the shape `half`.
+/// If `term` is one half of a value's features, returns that half; otherwise
+/// nullopt. Except for its last dim, the value has the shape `half`.
 static std::optional<Features> getFeatures(const BroadcastOperand &term,
                                            ArrayRef<int64_t> half) {
   auto slice = term.as<SliceOp>();
@@ -111,8 +111,9 @@ static std::optional<Turned> getTurned(const BroadcastOperand &term,
   return std::nullopt;
 }
 
-/// Returns the products with a and with b, in this order, whose sum is one half
-/// of the result. `half` is the shape of that half.
+/// Returns the two products whose sum or difference is one half of the rotated
+/// result. The product that contains the first half of the input's features
+/// comes first. `half` is the shape of one half.
 static std::optional<std::pair<Turned, Turned>>
 getBoth(const BroadcastOperand &sum, ArrayRef<int64_t> half) {
   if (!sum.as<AddOp>() && !sum.as<SubOp>())
@@ -208,7 +209,8 @@ static bool isDoubled(const BroadcastOperand &angles) {
          int64_t(concat.getDim()) == concat.getType().getRank() - 1;
 }
 
-/// Matches x cos' + concat(-b, a) sin'.
+/// Matches x * cos' + concat(-b, a) * sin', where x is concat(a, b), cos' is
+/// concat(cos, cos) and sin' is concat(sin, sin).
 static std::optional<Rotation> matchTurnedHalves(AddOp add) {
   ArrayRef<int64_t> shape = add.getType().getShape();
   int64_t last = shape.size() - 1;

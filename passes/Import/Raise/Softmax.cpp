@@ -21,7 +21,7 @@ std::optional<Match> tp::raise::matchSoftmax(Operation *root) {
   if (!dim)
     return std::nullopt;
   BroadcastOperand input = weights.operand(0);
-  // Any other subtraction stays, as a part of the input.
+  // A subtraction of anything but the maximum remains in the softmax's input.
   if (input.as<SubOp>() && getReducedDim(input.operand(1), ReductionKind::Max,
                                          input.operand(0)) == dim)
     input = input.operand(0);

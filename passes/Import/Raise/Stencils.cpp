@@ -128,8 +128,8 @@ SmallVector<Access::Along, 2> getHull(const Group &group) {
   return hull;
 }
 
-/// The maximum size of windows. Windows may have unused taps, but few ops
-/// support more taps than this.
+/// The maximum number of elements per shared window, including elements that no
+/// op reads.
 constexpr int64_t kMostTaps = 256;
 
 /// Replaces the ops of a group. Returns false if the windows would be too
@@ -194,7 +194,7 @@ bool tp::raise::shareWindows(Region &region) {
     for (Operation &op : block) {
       for (Region &inner : op.getRegions())
         changed |= shareWindows(inner);
-      // An annotated value stays as it is.
+      // An annotated op is not replaced, so that its annotation is kept.
       if (!op.getDiscardableAttrDictionary().empty())
         continue;
       auto splice = dyn_cast<SpliceOp>(op);

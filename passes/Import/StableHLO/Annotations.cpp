@@ -55,8 +55,9 @@ Results tp::stablehlo::constrain(Conversion &c, ValueRange values,
   return ::constrain(c, values, *shardings);
 }
 
-/// Converts constraints, and Shardy's collectives, which also apply to whole
-/// tensors. The sharding of the result implies the collective.
+/// Converts sharding constraints, and Shardy's collectives. A Shardy collective
+/// maps whole tensors to whole tensors, so that it becomes a constraint, too:
+/// the sharding of its result implies the collective.
 static Results convertConstraint(Conversion &c) {
   Attribute attribute = c.get("sharding");
   if (!attribute)
@@ -107,8 +108,8 @@ static Results constrainBy(Conversion &c, ValueRange values, StringRef name) {
   return ::constrain(c, values, shardings);
 }
 
-/// Converts a named part of the program, which has shardings for its inputs and
-/// results.
+/// Converts `sdy.named_computation`: inlines its body, and constrains its
+/// inputs and results to the shardings that it gives.
 static Results convertNamedComputation(Conversion &c) {
   Block &body = c.op->getRegion(0).front();
   if (body.empty() || body.back().getName().getStringRef() != "sdy.return" ||

@@ -111,7 +111,7 @@ static Results convertApproxTopK(Conversion &c) {
       !isa<FloatType>(c.outElement(0)))
     return c.unsupported() << " @ApproxTopK is only supported for one tensor "
                               "of floats and the i32 indices of its elements";
-  // Without aggregate_to_topk there are more candidates than k, and their
+  // Without aggregate_to_topk, the result has more than k elements, and their
   // number depends on the machine.
   if (!config->getFlag("aggregate_to_topk") || c.outShape()[*dim] != *k)
     return c.unsupported() << " @ApproxTopK is not supported unless it keeps "
@@ -152,7 +152,7 @@ static Results convertSharding(Conversion &c) {
   return constrain(c, c.op->getOperands(), c.op->getAttrDictionary());
 }
 
-/// Targets that compute nothing, or whose computation is known.
+/// Custom-call targets that compute nothing, or whose computation is known.
 static constexpr CallRow kCalls[] = {
     {"ApproxTopK", convertApproxTopK},
     {"LayoutConstraint", convertIdentity},

@@ -130,8 +130,8 @@ ComplexSplitter::getNumbers(Operation *constant) {
   return made;
 }
 
-/// Returns the parts of the result of an operation; nullopt if the operation
-/// must stay.
+/// Returns the real and imaginary parts of an operation's result; nullopt if
+/// the operation cannot be split.
 std::optional<ComplexSplitter::Parts> ComplexSplitter::getParts(Operation *op) {
   StringRef name = op->getName().getStringRef();
   unsigned numOperands = op->getNumOperands();

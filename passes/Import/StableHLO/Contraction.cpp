@@ -113,7 +113,7 @@ static Results convertDot(Conversion &c) {
                     shape);
 }
 
-/// The attribute is an equation of letters with one or two operands.
+/// Converts an einsum of two operands, whose attribute is the equation.
 static Results convertEinsum(Conversion &c) {
   StringRef equation = c.getWord("einsum_config");
   if (equation.contains('.') || equation.contains(' '))

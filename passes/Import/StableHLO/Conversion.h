@@ -131,10 +131,10 @@ mlir::Value emitSpread(Conversion &c, mlir::Value x, mlir::Value value,
                        int64_t dim, int64_t spread, int64_t at);
 
 /// Inserts elements of `value` between the elements of `x` along `dim`, so that
-/// the elements of `x` are `spread` apart. Also adds padding if the blocks of
-/// `x` keep their size, so that little data crosses block boundaries. `low` and
-/// `high` become the remaining padding or, if negative, the number of elements
-/// to remove.
+/// the elements of `x` are `spread` apart. If the blocks of `x` then keep their
+/// size, also adds padding, so that little data crosses block boundaries. `low`
+/// and `high` become the padding that remains to be added; negative padding
+/// removes elements.
 mlir::Value emitInterior(Conversion &c, mlir::Value x, mlir::Value value,
                          int64_t dim, int64_t spread, int64_t &low,
                          int64_t &high);

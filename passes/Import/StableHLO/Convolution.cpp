@@ -188,9 +188,10 @@ private:
         0, RankedTensorType::get({}, typeOf(x).getElementType()));
   }
 
-  /// Removes the spread of the input from a window, by computing phases or by
-  /// inserting zeros into the input. `whole` is the shape of the result with
-  /// all phases.
+  /// Removes the dilation of the input from window `i`. Groups results by phase
+  /// (their index modulo the dilation) or, if the window has strides or
+  /// dilations of its own, inserts zeros into the input. In `whole`, rounds the
+  /// size of the result up to complete groups.
   void removeSpread(unsigned i, SmallVectorImpl<int64_t> &whole) {
     Window &window = windows[i];
     size_t dim = lhsTerm.find(letterOf(i));
@@ -200,9 +201,8 @@ private:
       window.input = typeOf(x).getDimSize(dim);
       return;
     }
-    // Result q * spread + r is the sum over t of the product of the input's
-    // element q + t - before and the kernel's element (t - before) * spread +
-    // low - r.
+    // The result at q * spread + r is the sum, over all t, of input[q + t -
+    // before] * kernel[(t - before) * spread + low - r].
     int64_t before = llvm::divideFloorSigned(window.low, spread);
     int64_t skipped = spread - 1 + before * spread - window.low;
     int64_t count = llvm::divideCeil(window.kernel + skipped, spread);
@@ -282,8 +282,8 @@ private:
     lhsTerm = term;
   }
 
-  /// Splits grouped dimensions into [groups, rest]: the input's dimension
-  /// `letter`, and the output features.
+  /// Splits the input's dimension `letter`, and the output features of kernel
+  /// and result, into [groups, rest].
   void splitGroups(char letter, int64_t groups) {
     auto split = [&](Value value, std::string &term, char of) {
       size_t dim = term.find(of);

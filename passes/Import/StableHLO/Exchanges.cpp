@@ -4,10 +4,10 @@
 // Collectives in regions that are written for one device.
 //
 // In such a region, a tensor is the data of one device, and the sharding of the
-// whole tensor is unknown. A collective treats the tensor as one part of the
-// tensor that joins the parts of all devices in its group: `all_gather` along
-// dimension 0 over the axis "x" goes from `[{"x"}, {}]` to `[{}, {}]`. Data of
-// devices that differ in other axes does not matter to the collective.
+// whole tensor is unknown. The import of a collective therefore treats the data
+// of the devices in one group as the parts of a tensor that only the group's
+// axes shard: `all_gather` along dimension 0 over the axis "x" reshards this
+// tensor from `[{"x"}, {}]` to `[{}, {}]`.
 
 #include "Exchanges.h"
 #include "Groups.h"
@@ -246,9 +246,9 @@ static Results convertAllToAll(Conversion &c) {
            << " pieces for " << size << " devices";
   return forEachOperand(c, [&](Value x) -> FailureOr<Value> {
     SmallVector<int64_t> shape(typeOf(x).getShape());
-    // The devices' operands are stacked along a new first dimension. The group
-    // shards this dimension before the exchange. After the exchange, it shards
-    // the dimension that numbers the pieces instead.
+    // Stacks the devices' operands along a new first dimension, which is
+    // sharded over the group. The all-to-all moves this sharding to the
+    // dimension that numbers the pieces.
     SmallVector<int64_t> pieces(shape);
     pieces[*split] /= size;
     pieces.insert(pieces.begin() + *split, size);
@@ -261,7 +261,7 @@ static Results convertAllToAll(Conversion &c) {
       return failure();
     if (size == 1)
       return x;
-    // Joins the devices' pieces, [device, .., 1, piece, ..], along `concat`.
+    // Concatenates the devices' pieces along dimension `concat`.
     shape[*split] /= size;
     SmallVector<int64_t> received(shape);
     received.insert(received.begin(), size);
@@ -371,7 +371,7 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
         spmd::toAttr(c.op->getContext(), mesh, axes), step, mode);
   };
   if (wraps || !(fillsUp || fillsDown)) {
-    // Takes the shorter way around.
+    // Shifts in the shorter of the two directions.
     Value moved = shift(2 * by > size ? by - size : by, "wrap");
     if (wraps)
       return c.one(moved);
@@ -392,9 +392,8 @@ static Results emitShift(Conversion &c, spmd::MeshOp op, AxisList axes,
   return c.one(fillsUp ? shift(by, "fill") : shift(by - size, "fill"));
 }
 
-/// Returns the axes of the mesh in an order in which the position of each
-/// device along these axes is its source in `sources`; nullopt if there is no
-/// such order.
+/// Returns the axes of the mesh, permuted so that `sources` holds each device's
+/// position along the permuted axes; nullopt if no permutation fits.
 static std::optional<AxisList> findOrder(const Mesh &mesh,
                                          ArrayRef<int32_t> sources) {
   constexpr unsigned kMaxAxes = 6;

@@ -30,8 +30,8 @@ std::optional<int64_t> stablehlo::getNumDevices(ArrayRef<int64_t> sizes) {
 // Digits
 //===----------------------------------------------------------------------===//
 
-/// Returns the digits of one dimension, whose elements are `step` apart in
-/// `numbers`.
+/// Returns the digits of one dimension with `size` indices. Entries of
+/// `numbers` whose index differs by one are `step` entries apart.
 static std::optional<SmallVector<Digit>>
 findDimDigits(ArrayRef<int64_t> numbers, int64_t size, int64_t step) {
   SmallVector<Digit> digits;
@@ -52,7 +52,7 @@ findDimDigits(ArrayRef<int64_t> numbers, int64_t size, int64_t step) {
 
 std::optional<SmallVector<SmallVector<Digit>>>
 stablehlo::findDigits(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
-  // Numbers that are not device numbers could make the sums overflow.
+  // Device numbers are below kMaxDevices. Sums of other numbers could overflow.
   if (llvm::any_of(numbers, [](int64_t number) {
         return number < 0 || number >= kMaxDevices;
       }))
@@ -66,7 +66,7 @@ stablehlo::findDigits(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
       return std::nullopt;
     digits = *found;
   }
-  // Every element must equal the sum computed from its digits.
+  // Each number must be the first one plus the sum of its digits times strides.
   for (auto [offset, number] : llvm::enumerate(numbers)) {
     int64_t sum = numbers[0], rest = offset;
     for (const SmallVector<Digit> &digits : llvm::reverse(dims))
@@ -217,8 +217,8 @@ private:
     return true;
   }
 
-  /// Reads `[2,4]T(1,0)` after `<=[`: devices in row-major order of these
-  /// dimensions, permuted.
+  /// Reads the `[2,4]T(1,0)` of `<=[2,4]T(1,0)`: the device numbers as a
+  /// row-major tensor of shape [2,4], transposed by the permutation (1,0).
   bool readIota(Numbers &devices, int64_t count) {
     Numbers shape, permutation;
     if (!readNumbers(shape, "]") || getNumDevices(shape) != count)

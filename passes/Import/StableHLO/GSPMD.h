@@ -14,11 +14,11 @@
 /// copies. `<=[2,4]T(1,0)` counts devices in a different order, and `0,2,1,3`
 /// lists them.
 ///
-/// Device numbers are read as digits: a dimension of four tiles at stride 2 is
-/// a digit of size 4 and stride 2. The digits of all strings in a module split
-/// the device number into the axes of a mesh: with the strides 1, 2 and 8
-/// above, `["_axis_0"=4, "_axis_1"=2]`, and the sharding is `[{"_axis_0"},
-/// {}]`.
+/// A dimension of tiles is a mixed-radix digit of the device number n: above,
+/// the four tiles are `n / 2 % 4`, the digit of stride 2 and size 4, and the
+/// two copies are `n % 2`. The digits of all strings in a module split the
+/// device number into the axes of a mesh, here `["_axis_0"=4, "_axis_1"=2]`.
+/// The sharding above is then `[{"_axis_0"}, {}]`.
 
 #ifndef TPOPT_PASSES_IMPORT_STABLEHLO_GSPMD_H
 #define TPOPT_PASSES_IMPORT_STABLEHLO_GSPMD_H
@@ -37,11 +37,11 @@ namespace tp::stablehlo {
 /// above `kMaxDevices`.
 std::optional<int64_t> getNumDevices(llvm::ArrayRef<int64_t> sizes);
 
-/// The meaning of a dimension of tiles that follows the tensor's own
-/// dimensions.
+/// The kind of a dimension of tiles that is not a dimension of the tensor.
+/// These dimensions come last.
 enum class Subgroup : uint8_t { Replicated, Manual, Unreduced };
 
-/// A part of a device's number.
+/// A mixed-radix digit of a device number: number / stride % size.
 struct Digit {
   int64_t size, stride;
   bool operator==(const Digit &o) const {
@@ -59,35 +59,40 @@ struct TileSharding {
     Tiled
   };
   Kind kind = Unknown;
-  /// The digits of each dimension of tiles, major first. The last dimensions,
-  /// one for each subgroup, are not dimensions of the tensor.
+  /// For each dimension of tiles, its digits of the device number, major first.
+  /// The last dimensions, one per entry of `subgroups`, are not dimensions of
+  /// the tensor.
   llvm::SmallVector<llvm::SmallVector<Digit>> dims;
   llvm::SmallVector<Subgroup> subgroups;
   int64_t numDevices = 1;
 };
 
-/// Reads `{..}`, or `{{..}, {..}}` for several values. Returns nullopt if the
-/// text has a different form, or if the devices of a dimension do not have a
-/// regular order.
+/// Reads one sharding, `{..}`, or a list for several values, `{{..}, {..}}`.
+/// Returns nullopt if the text has a different form, or if the order of device
+/// numbers along a dimension is irregular.
 std::optional<llvm::SmallVector<TileSharding>>
 parseTileShardings(llvm::StringRef text);
 
-/// Returns the digits that `numbers`, row-major in `shape`, have in each
-/// dimension: the element at an index is the sum of the index's digits times
-/// their strides. Returns nullopt if there are no such digits.
+/// Finds digits that describe `numbers`, a row-major tensor of shape `shape`:
+/// each dimension's index is split into digits, and the number at an index is
+/// the first number plus the sum of the digits times their strides. Returns the
+/// digits of each dimension; nullopt if the numbers cannot be described in this
+/// way.
 std::optional<llvm::SmallVector<llvm::SmallVector<Digit>>>
 findDigits(llvm::ArrayRef<int64_t> numbers, llvm::ArrayRef<int64_t> shape);
 
-/// The axes into which digits split device numbers.
+/// Finds axes that split device numbers such that every digit consists of whole
+/// axes.
 class AxisFactors {
 public:
   void add(const Digit &digit);
-  /// Returns the sizes of the axes, major first; nullopt if digits overlap
-  /// partially.
+  /// Returns the sizes of the axes, major first; nullopt if no axes fit all
+  /// digits.
   std::optional<llvm::SmallVector<int64_t>> getSizes() const;
 
 private:
-  /// Strides at which an axis begins or ends, ascending.
+  /// Every digit's stride, and its stride times its size; ascending. Two
+  /// neighbours are the strides at which an axis begins and ends.
   llvm::SmallVector<int64_t> bounds = {1};
 };
 

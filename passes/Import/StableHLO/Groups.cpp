@@ -52,7 +52,7 @@ static InFlightDiagnostic irregular(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the numbers in an operation refer to.
+/// What the numbers in an operation's groups identify.
 enum class Numbering { Devices, Replicas, ReplicasWithPartitions, Partitions };
 } // namespace
 
@@ -105,7 +105,7 @@ static std::optional<DeviceGroups> parseText(StringRef text) {
   if (!tiles || tiles->size() != 1 || tiles->front().dims.size() != 2)
     return std::nullopt;
   DeviceGroups groups;
-  // Computes the device numbers from the digits, row-major.
+  // Computes the device numbers as sums of their digits, in row-major order.
   groups.devices = {0};
   for (auto [dim, digits] : llvm::enumerate(tiles->front().dims))
     for (const Digit &digit : digits) {
@@ -190,7 +190,8 @@ static LogicalResult refuseDevice(Operation *op, int64_t device) {
                      << ", which does not exist or is named twice";
 }
 
-/// Whatever the numbers refer to, each must be less than the number of devices.
+/// Checks that numbers of devices, replicas or partitions are below the number
+/// of devices.
 static LogicalResult checkNumbers(Operation *op, ArrayRef<int64_t> numbers,
                                   int64_t devices) {
   for (int64_t number : numbers)

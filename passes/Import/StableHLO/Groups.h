@@ -36,10 +36,11 @@ namespace tp::stablehlo {
 struct Processes {
   int64_t replicas = 1, partitions = 1;
 
-  /// Reads the numbers from the module's attributes; both are 1 by default.
+  /// Reads the numbers of replicas and partitions from the module's attributes.
+  /// Each is 1 if its attribute is absent.
   static Processes read(mlir::ModuleOp module);
-  /// Returns the same number of replicas on `devices` devices, or one replica
-  /// if the number of replicas does not divide `devices`.
+  /// Returns the numbers for `devices` devices in total: the same number of
+  /// replicas, or one replica if that number does not divide `devices`.
   Processes on(int64_t devices) const;
   int64_t getNumDevices() const { return replicas * partitions; }
 };
@@ -63,16 +64,16 @@ mlir::FailureOr<DeviceGroups> readGroups(mlir::Operation *op, int64_t devices);
 mlir::FailureOr<llvm::SmallVector<int64_t>> readPairs(mlir::Operation *op,
                                                       int64_t devices);
 
-/// Returns the axes of `mesh` along which all groups are formed, in the groups'
-/// order; nullopt if groups do not follow axes. `groups` must contain all
-/// devices of the mesh. The order of devices in a group matters only if they
-/// are `ordered`.
+/// Returns axes of `mesh` such that every group consists of the devices that
+/// differ only along these axes; nullopt if there are no such axes. `groups`
+/// must contain all devices of the mesh. If `ordered`, devices must be in the
+/// same order in a group as along the returned axes.
 std::optional<AxisList> findAxes(DeviceGroups groups, const Mesh &mesh,
                                  bool ordered = true);
 
-/// Returns the axes, or parts of axes, that correspond to a digit of positions,
-/// major first; nullopt if there are none. On ["x"=2, "y"=4], size 4 at stride
-/// 2 is "x" and the upper half of "y".
+/// Returns the axes, or parts of axes, along which a digit of the mesh position
+/// runs, major first; nullopt if there are none. On ["x"=2, "y"=4], the digit
+/// of size 4 and stride 2 runs along "x" and the major half of "y".
 std::optional<AxisList> toAxes(const Digit &digit, const Mesh &mesh);
 
 /// Returns the position in the mesh of each device, by device number.

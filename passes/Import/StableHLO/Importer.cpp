@@ -209,8 +209,8 @@ static bool isUnsupported(Diagnostic &error) {
          code == ErrorCode::ComplexNumbers || code == ErrorCode::DynamicShape;
 }
 
-/// If an operation's results are not used, it is an error if the operation is
-/// invalid, but not if it is unsupported.
+/// Converts an operation whose results are not used. Fails with an error if the
+/// operation is invalid. If it is merely unsupported, no error is emitted.
 LogicalResult Importer::convertUnused(Operation *op) {
   MLIRContext *context = op->getContext();
   bool stays = isa<FunctionOpInterface, func::CallOp>(op);

@@ -4,16 +4,18 @@
 // Gather and scatter: indices in any number of dimensions become indices along
 // one dimension.
 //
-// Both address a window of the operand by its start in some of the operand's
-// dimensions. These dimensions are moved together and flattened, starts and
-// positions within a window become positions along the flattened dimension, and
-// `tp.gather` or `tp.scatter` does the rest. A lookup along one dimension, such
-// as an embedding, stays a lookup along that dimension. Dimensions that windows
-// contain as a whole are left alone, so that they may be sharded: a KV cache in
-// which every row is at its own position (jax.vmap of dynamic_update_slice)
-// also has an index for its heads. The same applies to dimensions whose index
-// only counts the index vectors, such as the rows in cache.at[jnp.arange(rows),
-// positions].
+// An index vector is the start of a window in some dimensions of the operand.
+// These dimensions are moved together and flattened. Starts, and positions
+// within a window, become positions along the flattened dimension, which
+// `tp.gather` and `tp.scatter` address. A single indexed dimension, as
+// in an embedding, needs no flattening.
+//
+// Some indexed dimensions are not flattened, so that they may be sharded:
+// 1. Dimensions that every window contains as a whole. If every row of a KV
+//    cache is updated at its own position (jax.vmap of dynamic_update_slice),
+//    there is also an index for the heads, but it is always 0.
+// 2. Dimensions whose index only counts the index vectors, such as the rows in
+//    cache.at[jnp.arange(rows), positions].
 
 #include "Conversion.h"
 
@@ -58,12 +60,13 @@ struct Addressing {
   bool isAddressed(int64_t dim) const {
     return llvm::is_contained(addressed, dim);
   }
-  /// Returns true if windows contain the whole dimension. Such windows are
-  /// inside only if they begin at 0.
+  /// Returns true if windows contain the whole dimension. Such a window is
+  /// inside the operand only if it begins at 0.
   bool isWhole(int64_t dim) const {
     return !isCollapsed(dim) && windowSizes[dim] == operandShape[dim];
   }
-  /// Returns the addressed dimensions that windows do not contain as a whole.
+  /// Returns the addressed dimensions, except those that windows contain as a
+  /// whole.
   SmallVector<int64_t> getPicked() const {
     SmallVector<int64_t> picked;
     for (int64_t dim : addressed)
@@ -77,7 +80,8 @@ struct Addressing {
   bool isCollapsed(int64_t dim) const {
     return llvm::is_contained(collapsed, dim);
   }
-  /// Returns all dimensions except picked and batch dimensions.
+  /// Returns the dimensions that are neither in getPicked() nor batch
+  /// dimensions.
   SmallVector<int64_t> getRest() const {
     SmallVector<int64_t> rest;
     for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
@@ -85,7 +89,7 @@ struct Addressing {
         rest.push_back(dim);
     return rest;
   }
-  /// Returns the operand's dimensions that windows have, in order.
+  /// Returns the dimensions of the operand that a window also has, in order.
   SmallVector<int64_t> getWindowDims() const {
     SmallVector<int64_t> dims;
     for (int64_t dim = 0, e = operandShape.size(); dim < e; ++dim)
@@ -217,8 +221,8 @@ static FailureOr<Addressing> readAddressing(Conversion &c,
                 "large as that of the indices, and not to be collapsed, "
                 "indexed or used for the index vectors";
   for (auto [dim, size] : llvm::enumerate(a.windowSizes)) {
-    // A scatter does not give sizes for dimensions that its windows do not
-    // have. If such a dimension has size 0, every update is dropped.
+    // A scatter has no window sizes for collapsed and batch dimensions. These
+    // may have size 0, and then every update is dropped.
     bool isSaid = isGather || (!a.isCollapsed(dim) && !a.isBatch(dim));
     if (isSaid && (size < 0 || size > a.operandShape[dim] ||
                    (size != 1 && (a.isCollapsed(dim) || a.isBatch(dim)))))
@@ -336,7 +340,7 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     if (a.isAddressed(dim))
       add(sum, times(c.emit.convert(getStart(dim), type), stride));
   }
-  // Windows must also be inside along the other addressed dimensions.
+  // Also checks that windows are inside the operand along other dimensions.
   if (!clamps)
     for (int64_t dim : a.addressed)
       if (dim != Addressing::kCounted && !llvm::is_contained(dims, dim))
@@ -389,9 +393,9 @@ static Labelled emitFlattened(Conversion &c, const Addressing &a, Sizes dims,
   return x;
 }
 
-/// Returns the labels of a gather's result, or of a scatter's updates. Its
-/// dimensions `windowPositions` are those of the window, and the others are
-/// those of the indices, each in order.
+/// Returns the labels of a gather's result, or of a scatter's updates. The
+/// dimensions `windowPositions` get the labels of the window's dimensions, in
+/// order. The others get those of the indices' dimensions, in order.
 static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
                                                        const Addressing &a,
                                                        Sizes windowPositions,
@@ -417,7 +421,8 @@ static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
   return labels;
 }
 
-/// Marks the counted batch dimensions of `op`, which are the last ones.
+/// Marks the last batch dimensions of `op`: their index only counts along a
+/// dimension of the indices.
 static void markCounted(const Addressing &a, Operation *op) {
   int64_t end = a.operandBatch.size(),
           count = llvm::count(a.addressed, Addressing::kCounted);
@@ -553,7 +558,7 @@ static Results convertScatter(Conversion &c) {
   if (llvm::is_contained(a->operandShape, 0))
     return c.one(c.in(0));
   SmallVector<int64_t> dims = a->getPicked(), fixed = getFixed(*a), rest;
-  // Windows have index 0 in an inserted dimension that no index addresses.
+  // In a collapsed dimension that no index addresses, windows are at index 0.
   for (int64_t dim : a->getRest())
     if (a->isCollapsed(dim) && !llvm::is_contained(fixed, dim))
       fixed.push_back(dim);

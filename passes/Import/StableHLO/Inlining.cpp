@@ -121,8 +121,9 @@ static void collectComparators(Operation *op,
       names.insert(name.getRootReference());
 }
 
-/// A single element has no sharding. In a region that is manual along only some
-/// axes, JAX writes constraints on all values, even on these.
+/// Erases constraints on single elements, which have no sharding. In a region
+/// that is manual along only some axes, JAX constrains all values, even the
+/// elements that a reduction combines or a sort compares.
 static void dropAnnotationsOfElements(ModuleOp module) {
   llvm::DenseSet<StringAttr> comparators;
   module.walk([&](Operation *op) { collectComparators(op, comparators); });

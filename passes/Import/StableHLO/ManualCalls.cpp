@@ -66,8 +66,8 @@ static void build(const Manual &manual, ArrayRef<Operation *> body,
 // Shardy in strings
 //===----------------------------------------------------------------------===//
 
-/// Reads a frontend attribute of `op` or, as JAX wrote it up to 0.5, of the
-/// call that `op` belongs to.
+/// Reads the frontend attribute `name` of `op` or, if it has none, of `call`,
+/// the call of the region's body. JAX up to 0.5 puts the attribute on the call.
 static Attribute readEither(Operation *op, Operation *call, StringRef name) {
   for (Operation *holder : {op, call})
     if (Attribute text =
@@ -98,9 +98,10 @@ static Operation *getSource(ValueRange values, Block *block) {
   return source;
 }
 
-/// Imports a region, given its end `back`, @xla.sdy.LocalToGlobalShape, which
-/// follows a call. Before the call there is @xla.sdy.GlobalToLocalShape, unless
-/// the body has no arguments.
+/// Imports the region that ends with `back`, a call of
+/// @xla.sdy.LocalToGlobalShape. The operands of `back` are the results of a
+/// call of the region's body. The operands of that call, if any, are the
+/// results of @xla.sdy.GlobalToLocalShape.
 static LogicalResult importCall(Operation *back) {
   Block *block = back->getBlock();
   Operation *call = getSource(back->getOperands(), block);
@@ -141,7 +142,7 @@ static LogicalResult importCall(Operation *back) {
     return fail(back)
            << " expects `xla.sdy.manual_axes`, and as many results as operands "
               "both here and in @xla.sdy.GlobalToLocalShape";
-  // Up to JAX 0.6, bodies are public, as if they were entries.
+  // JAX up to 0.6 makes a region's body a public function, like an entry.
   auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       call, cast<func::CallOp>(call).getCalleeAttr());
   if (body && body.getName().starts_with("xla.sdy.manual_computation_body"))
@@ -248,8 +249,8 @@ static FailureOr<ArrayAttr> readAxes(const RegionFinder &found,
   return ArrayAttr::get(inner->getContext(), axes);
 }
 
-/// If `entry` takes one element of a tiled iota, returns the digits of the
-/// tiles.
+/// If `entry` gives each device its own element of a sharded iota, returns the
+/// digits of the device number that select the element.
 static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
   Operation *sharding = entry->getNumOperands() == 1
                             ? entry->getOperand(0).getDefiningOp()
@@ -277,10 +278,10 @@ static std::optional<SmallVector<Digit>> getPlaceDigits(Operation *entry) {
                                     : std::nullopt;
 }
 
-/// Imports the position along an axis. In a region over only some axes, JAX 0.4
-/// writes the position as the element that a second entry, inside the region,
-/// takes from a tiled iota. It is rewritten in the form of later versions,
-/// which compute it from the device's number in a region over the other axes.
+/// Imports a device's position along an axis, in a region over only some axes.
+/// JAX 0.4 writes the position as the device's element of a sharded iota.
+/// Rewrites it in the form of later versions of JAX, which compute the position
+/// from the device's number, in a nested region over the other axes.
 static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
                                  const ForeignShardings &shardings) {
   auto manual = shardings.readManualAxes(entry);
@@ -334,13 +335,14 @@ static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
 }
 
 namespace {
-/// A tensor that is also sharded along axes that are not manual, and whose
-/// parts along these axes are copies of each other. JAX 0.4 writes such tensors
-/// for values that a region over only some axes saves for its gradient.
+/// A tensor outside of a region that is manual over only some axes. It is
+/// sharded along other axes, too, and has a copy of the region's value for
+/// every position along these. JAX 0.4 writes such tensors for values that are
+/// saved for the gradient.
 struct Copies {
   RankedTensorType whole;
-  /// The sizes of the whole tensor's dimensions, each split into its axes and
-  /// the rest. `isCopy` says which of these sizes count copies.
+  /// The dimensions of `whole`, split into one size per axis and the size of
+  /// the rest. `isCopy` is true for the sizes that number copies.
   SmallVector<int64_t> split;
   SmallVector<bool> isCopy;
   spmd::ShardingAttr sharding; ///< Without the axes of copies.
@@ -352,7 +354,7 @@ struct Copies {
         once.push_back(size);
     return once;
   }
-  /// The type of the whole tensor if only one of the copies is kept.
+  /// The type of the tensor with one of the copies instead of all.
   RankedTensorType narrow;
 };
 } // namespace
@@ -406,7 +408,7 @@ static Value emitReshape(OpBuilder &builder, Value value, Type type) {
   return builder.create(state)->getResult(0);
 }
 
-/// Takes one of the copies.
+/// Extracts one of the copies from `value`.
 static Value takeOne(OpBuilder &builder, Value value, const Copies &copies) {
   value = emitReshape(builder, value, copies.whole.clone(copies.split));
   SmallVector<int64_t> limits = copies.split;
@@ -422,7 +424,7 @@ static Value takeOne(OpBuilder &builder, Value value, const Copies &copies) {
                      copies.narrow);
 }
 
-/// Makes all copies from one.
+/// Repeats `value`, so that there are as many copies as in `copies.whole`.
 static Value makeCopies(OpBuilder &builder, Value value, const Copies &copies) {
   value = emitReshape(builder, value, copies.whole.clone(copies.getOnce()));
   SmallVector<int64_t> dims;
@@ -437,8 +439,8 @@ static Value makeCopies(OpBuilder &builder, Value value, const Copies &copies) {
                      copies.whole);
 }
 
-/// Builds the region around `op`, which is an entry, or the exit if there are
-/// no entries.
+/// Imports the region that `op` enters, or that `op` leaves if nothing enters
+/// it.
 static LogicalResult importRegion(Operation *op,
                                   const ForeignShardings &shardings) {
   RegionFinder found(op);
@@ -504,7 +506,7 @@ static LogicalResult importRegion(Operation *op,
     manual.returned.push_back(exit->getOperand(0));
     manual.results.push_back(exit->getResult(0));
   }
-  // If a region has no entries, only its exits may use its values.
+  // The values of a region that nothing enters may only be used by its exits.
   if (found.entries.empty())
     for (Operation *source : body)
       for (Operation *user : source->getUsers())
@@ -534,9 +536,9 @@ static Operation *findCall(ModuleOp module, StringRef target) {
 
 LogicalResult stablehlo::importManualCalls(ModuleOp module,
                                            const ForeignShardings &shardings) {
-  // Regions are imported one after the other, because importing a region
-  // removes calls by which regions are found. The exits of a region with
-  // entries are removed together with the entries.
+  // Searches again after each region, because importing a region erases all
+  // calls that enter or leave it. The search for SPMDShardToFullShape therefore
+  // finds only regions that nothing enters.
   for (StringRef target : {"xla.sdy.LocalToGlobalShape", "SPMDFullToShardShape",
                            "SPMDShardToFullShape"})
     while (Operation *op = findCall(module, target))

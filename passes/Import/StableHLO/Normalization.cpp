@@ -17,8 +17,9 @@ class BatchNorm {
 public:
   explicit BatchNorm(Conversion &c) : c(c) {}
 
-  /// Reads the parts that the three operations have in common. `vectors` are
-  /// the operands with a number for each feature.
+  /// Reads the operands and attributes that all three operations of batch
+  /// normalisation have. `vectors` are the numbers of the operands that have
+  /// one element per feature.
   LogicalResult read(ArrayRef<unsigned> vectors) {
     FailureOr<int64_t> index = c.getInteger("feature_index");
     if (failed(index))

@@ -27,8 +27,8 @@ static bool isRegion(Operation *op) {
 }
 
 /// Returns true if the module was written by jax.pmap, up to JAX 0.7, for
-/// replicas. Only its name distinguishes it from programs whose replicas hold
-/// copies.
+/// several replicas. Only the module's name distinguishes it from a program
+/// whose replicas all hold the same data.
 static bool isMapped(ModuleOp module) {
   return module.getName().value_or("").starts_with("pmap_") &&
          Processes::read(module).replicas > 1;
@@ -194,8 +194,9 @@ LogicalResult EntryImporter::add(Interface &interface,
   return success();
 }
 
-/// Returns the default sharding of jax.pmap: each replica has one element of
-/// the first dimension. Null if `type` is not the type of such an element.
+/// Returns the default sharding of jax.pmap: the first dimension is sharded
+/// over all replicas, so that each has one element of it. Returns null if
+/// `type`, the type on one replica, does not begin with a dimension of size 1.
 spmd::ShardingAttr EntryImporter::getMapped(Type type) const {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || tensor.getRank() == 0 || tensor.getDimSize(0) != 1)
@@ -281,7 +282,7 @@ LogicalResult EntryImporter::run() {
   FailureOr<Interface> arguments = readArguments(), results;
   if (failed(arguments) || failed(results = readResults()))
     return failure();
-  // Without arguments and results there are no whole tensors.
+  // Without arguments and results, there is nothing that could be sharded.
   if (arguments->types.empty() && results->types.empty())
     return success();
   dropInnerShardings();

@@ -55,7 +55,8 @@ tp::stablehlo::condense(const Mesh &mesh, ArrayRef<AxisRef> axes,
   return own;
 }
 
-/// Returns the device's number in the mesh, after applying `map`.
+/// Returns map(number), where `number` is the device's number. Looks the result
+/// up by the device's position in the mesh.
 static Results convertNumber(Conversion &c,
                              function_ref<int64_t(int64_t)> map) {
   FailureOr<spmd::MeshOp> op = getMesh(c);
@@ -140,8 +141,9 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
   return std::nullopt;
 }
 
-/// Returns, for each result and position, the value that a region computes from
-/// the device's position; nullopt if it computes anything else.
+/// Returns one table per result of the region: the result's value for every
+/// position of the device in the mesh. Returns nullopt if the region computes
+/// anything else.
 static std::optional<std::vector<std::vector<int32_t>>>
 computeTables(Conversion &c, const Mesh &mesh) {
   Processes processes = getProcesses(c);
@@ -167,7 +169,7 @@ std::optional<SmallVector<Value>> tp::stablehlo::convertPlaces(Conversion &c) {
   auto tables = computeTables(c, mesh);
   if (!tables)
     return std::nullopt;
-  // Uses a single axis if the values depend only on it.
+  // Looks values up along a single axis if they depend on no other axis.
   AxisList around = spmd::getManualAxesAround(c.op);
   SmallVector<AxisList> candidates;
   for (const AxisRef &axis : around)

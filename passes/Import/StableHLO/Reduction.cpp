@@ -263,9 +263,10 @@ static Results emitTree(Conversion &c, Region &region,
   return values;
 }
 
-/// Recognises the region of `argmax` (true) and `argmin` (false): of two pairs
-/// (value, index), it takes the pair with the greatest or least value, or with
-/// a NaN, and of equal values the pair with the lower index.
+/// Returns true for the region of an argmax, false for that of an argmin,
+/// nullopt for others. Such a region takes one of two pairs (value, index): the
+/// one with the greater (argmin: lesser) value, or with a NaN. If the values
+/// are equal, it takes the lower index.
 static std::optional<bool> isArgMax(Region &region);
 
 static Results convertAnyReduce(Conversion &c, Sizes dims) {
@@ -387,8 +388,8 @@ static bool isPlainArgMax(Conversion &c, bool isMax, Sizes dims) {
       int64_t(iota.getDim()) != dims[0] || element.getWidth() < 32 ||
       c.inShape()[dims[0]] == 0 || c.inShape()[dims[0]] > INT32_MAX)
     return false;
-  // If the initial value equals the best value, the initial index also takes
-  // part: it must be 0, the lowest.
+  // Elements may equal the initial value. Then the lower index wins, so the
+  // initial index must be 0, the lowest.
   Attribute zero;
   return isIdentity(isMax ? Combiner::Max : Combiner::Min, c.in(2)) &&
          matchPattern(c.in(3), m_Constant(&zero)) &&

@@ -50,10 +50,9 @@ public:
   }
 
 private:
-  /// The windows that may contain elements of a group: `count` windows,
-  /// starting at the group's number plus `first`. A group has as many elements
-  /// as a stride. Its number is the number of the window that would begin at
-  /// the group if there were no padding.
+  /// Elements form groups, which have as many elements as the stride. Only the
+  /// windows g + first to g + first + count - 1 may contain elements of group
+  /// g. `groups` is the number of groups.
   struct Reach {
     int64_t first, count, groups;
   };
@@ -67,9 +66,10 @@ private:
             int64_t(llvm::divideCeil(used[dim], stride))};
   }
 
-  /// If the input of the pool was padded, a slice after this op removes the
-  /// gradient of the padding. The removed elements are not computed, so that
-  /// blocks keep their size.
+  /// Finds the elements of the result that are used. If the input of the pool
+  /// was padded, a slice after this op removes the gradient of the padding.
+  /// Only the elements in the slice are computed, so that blocks keep their
+  /// size.
   void findUsed() {
     Value result = c.op->getResult(0);
     Operation *user = result.hasOneUse() ? *result.user_begin() : nullptr;
@@ -168,8 +168,8 @@ private:
                            RankedTensorType::get({}, c.builder.getI32Type()));
   }
 
-  /// Combines the element selected so far with another element. `pairs` holds
-  /// each element followed by its position.
+  /// Selects between the element selected so far and another element. `pairs`
+  /// holds these two elements, each followed by its position.
   Results selectOne(Region &select, ArrayRef<Value> pairs, Sizes shape) {
     Results first = inlineElementwise(c, select, {pairs[0], pairs[2]}, shape);
     if (failed(first))
@@ -196,9 +196,9 @@ private:
                        windows, c.inShape(1), body);
   }
 
-  /// Does the same as emitSelected, but handles all dimensions at once and the
-  /// elements of each window one after the other. Positions are computed from
-  /// the window's index, so they need not be moved.
+  /// Like emitSelected, but handles all dimensions at once, and the elements of
+  /// each window one after the other. Computes positions from the window's
+  /// index, instead of moving them with the elements.
   Results emitSelectedElement(Region &select) {
     SmallVector<int64_t> sizes, strides, low;
     for (int64_t dim : getDims()) {
@@ -206,7 +206,7 @@ private:
       strides.push_back(windows.strides[dim]);
       low.push_back(windows.low[dim]);
     }
-    // Most likely, the pool whose gradient this is uses the same fill.
+    // Most likely, the original pool fills its windows with this value, too.
     Value fill = emitIdentity(c.emit, Combiner::Max, c.in());
     Value seen = emitSeen(c.in(), fill ? fill : c.in(2), sizes, c.inShape(1),
                           strides, low);
@@ -293,8 +293,8 @@ private:
   }
 
   /// Adds up, for every element, the sources of the windows that selected it.
-  /// Examines all windows that may contain the element, so that no scatter is
-  /// needed. Elements are in groups, as in getReach().
+  /// Tests all windows that may contain the element, so that no scatter is
+  /// needed. Elements are grouped as described at Reach.
   Value emitInWindows(Value selected) {
     SmallVector<int64_t> counts, low, ones(reaches.size(), 1);
     SmallVector<int64_t> groups(used), grouped, kept, groupDims, firsts;
@@ -341,7 +341,7 @@ private:
     }
     if (sum.getType() == c.outType())
       return sum;
-    // The elements around `sum` are not used.
+    // A later slice removes this padding.
     return PadOp::create(c.builder, c.op->getLoc(), c.outType(), sum, c.in(2),
                          begins);
   }

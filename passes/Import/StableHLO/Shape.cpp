@@ -172,8 +172,8 @@ Value tp::stablehlo::emitInterior(Conversion &c, Value x, Value value,
   int64_t rows = llvm::divideCeilSigned(length, spread);
   int64_t after = rows - before - size;
   if (rows == size && std::abs(before) < size) {
-    // Before spreading the rows, adds as many rows as are removed, so that
-    // blocks keep their size.
+    // First shifts the rows: adds as many at one end as it removes at the
+    // other. Blocks therefore keep their size.
     SmallVector<int64_t> lows(shape.size(), 0), starts(lows);
     if (before > 0 || after > 0) {
       lows[dim] = std::max<int64_t>(before, 0);

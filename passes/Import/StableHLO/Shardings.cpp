@@ -184,8 +184,8 @@ LogicalResult ForeignShardings::importStringMeshes(ModuleOp module) {
   return success();
 }
 
-/// Adds the digits of device numbers along which the groups of a partitioned
-/// program are formed.
+/// Adds the digits of the device number in which the devices of a group differ,
+/// for all groups of a partitioned program.
 static LogicalResult addGroups(ModuleOp module, int64_t devices,
                                AxisFactors &factors) {
   WalkResult result = module.walk([&](Operation *op) {
@@ -194,8 +194,8 @@ static LogicalResult addGroups(ModuleOp module, int64_t devices,
     FailureOr<DeviceGroups> groups = readGroups(op, devices);
     if (failed(groups))
       return WalkResult::interrupt();
-    // Groups that do not follow digits are rejected when their operation is
-    // imported.
+    // Irregular groups, which digits cannot describe, are rejected when their
+    // operation is imported.
     if (auto digits =
             findDigits(groups->devices, {devices / groups->size, groups->size}))
       for (const Digit &digit : (*digits)[1])

@@ -36,10 +36,10 @@ public:
   /// Returns the names of the axes that are manual after `op`: all axes if its
   /// sharding is {manual}, otherwise the axes of its manual tiles.
   mlir::FailureOr<mlir::ArrayAttr> readManualAxes(mlir::Operation *op) const;
-  /// Converts a sharding that `op` gives to a value of `type`. If the sharding
-  /// is on a mesh without axes, it becomes a sharding on the module's mesh;
-  /// null if there is no such mesh. A value that should be on a single device
-  /// is replicated, with a warning.
+  /// Returns the sharding that `op` gives to a value of `type`. If the
+  /// sharding's mesh has no axes, returns it on the module's mesh, or null if
+  /// the module has no mesh. A value that should be on a single device is
+  /// replicated, with a warning.
   spmd::ShardingAttr onMesh(mlir::Operation *op, spmd::ShardingAttr sharding,
                             mlir::Type type) const;
   /// The module's mesh; null if it has none.

@@ -78,8 +78,8 @@ FailureOr<NamedAttrList> Signature::convert(DictionaryAttr attributes,
   return own;
 }
 
-/// A name belongs to one value; a second value with the same name keeps its
-/// number instead.
+/// Gives a value the name `path`. If another value already has this name, the
+/// value remains without one, and is identified by its number.
 void Signature::setName(NamedAttrList &attributes, StringRef path,
                         llvm::StringSet<> &seen) {
   if (auto given = dyn_cast_or_null<StringAttr>(attributes.get(kNameAttr))) {

@@ -21,9 +21,9 @@ mlir::LogicalResult importSignature(mlir::func::FuncOp function,
                                     const ForeignShardings &shardings);
 
 /// If a constraint's result is used only as the result of an entry, makes the
-/// constraint the sharding of that result. Shardy writes such a constraint for
-/// every result that already has a sharding (`xla.sdy.FuncResultSharding`); a
-/// plan must not depend on whether it does.
+/// constraint the sharding of that result. Shardy writes such constraints
+/// (`xla.sdy.FuncResultSharding`) for results that already have a sharding.
+/// Plans must not depend on whether these constraints are present.
 void moveResultConstraints(mlir::func::FuncOp function);
 
 /// Returns a Python path in the form that checkpoints and plans use:

@@ -64,7 +64,7 @@ private:
         break;
       StringRef direction = Fields(compare).getWord("comparison_direction");
       Value x = compare->getOperand(0);
-      // `x != x ? NaN : ..` and `x == 0 ? 0 : ..`
+      // Looks through `x != x ? NaN : ..` and `x == 0 ? 0 : ..`.
       bool isNaN = direction == "NE" && compare->getOperand(1) == x;
       bool isZero = direction == "EQ" &&
                     isSame(compare->getOperand(1), select->getOperand(1));
@@ -75,7 +75,7 @@ private:
     return value;
   }
 
-  /// Reads a comparison of the same operand in both rows.
+  /// Reads a comparison of one operand's elements in rows a and b.
   bool readCompare(Value value, StringRef &direction, Key &key) {
     Operation *compare = getOp(value, "stablehlo.compare");
     if (!compare || compare->getNumOperands() != 2)
@@ -149,8 +149,8 @@ static Results convertSort(Conversion &c) {
     return c.unsupported()
            << " is only supported with a comparator that compares pairs of its "
               "arguments by < or >, one pair after the other";
-  // Sorts along the last dimension, so that the other dimensions are batch
-  // dimensions of a gather.
+  // Sorts along the last dimension. The operands are then reordered by a
+  // gather, whose batch dimensions must come first.
   SmallVector<int64_t> order, back(rank);
   for (int64_t i = 0; i < rank; ++i)
     if (i != *dim)
@@ -192,7 +192,7 @@ static Results convertSort(Conversion &c) {
   for (Value x : c.op->getOperands()) {
     auto iota = x.getDefiningOp<IotaOp>();
     Type element = typeOf(x).getElementType();
-    // If the operand is an iota, its reordered elements are `places` itself.
+    // An iota along this dimension is reordered into `places` itself.
     if (iota && int64_t(iota.getDim()) == *dim && isa<IntegerType>(element))
       results.push_back(home(c.emit.convert(places, element)));
     else

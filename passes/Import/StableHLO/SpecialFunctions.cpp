@@ -243,7 +243,7 @@ static Real digamma(Real x) {
   Real t = z + 7.5;
   Real logT = (z / 7.5).log1p() + std::log(7.5);
   Real result = logT + numerator / denominator - t.number(7) / t;
-  // Subtracting the nearest integer does not change the tangent.
+  // tan(pi x) has the period 1, so that an integer may be subtracted from x.
   Real angle = (x + (x + 0.5).floor().abs()) * kPi;
   Real cotangent = angle.apply<CosOp>() / angle.apply<SinOp>() * kPi;
   result = (result - cotangent).where(reflects, result);
@@ -261,7 +261,8 @@ static Real hurwitzZeta(Real s, Real q) {
   }
   Real power = at.apply<PowOp>(-s);
   sum = sum + power * at / (s - 1.0) + power * 0.5;
-  // B_2j / (2j)!, and s (s + 1) .. (s + 2j - 2) at^(1 - s - 2j)
+  // Adds terms B_2j / (2j)! * s (s + 1) .. (s + 2j - 2) * at^(1 - s - 2j):
+  // `kBernoulli` holds B_2j / (2j)!, and `factor` is the rest of a term.
   static constexpr double kBernoulli[] = {
       1.0 / 12,           -1.0 / 720,
       1.0 / 30240,        -1.0 / 1209600,
@@ -368,7 +369,7 @@ static Results convertNextAfter(Conversion &c) {
   Value shrinks = emit.binary<XorOp>(isAbove, isNegative);
   Value step = emit.select(shrinks, emit.constant(-1, bits), one);
   Value next = emit.bitcast(emit.binary<AddOp>(bits, step), element);
-  // From zero, the next number is the least number with the sign of y.
+  // The float next to zero is the least denormal, with the sign of y.
   Value signBit = emit.binary<ShiftLeftOp>(
       one, emit.constant(element.getWidth() - 1, bits));
   Value least = emit.bitcast(

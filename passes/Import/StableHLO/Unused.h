@@ -16,17 +16,18 @@
 namespace tp::stablehlo {
 
 struct Unused {
-  /// Operations and calls whose results are not used, if they only compute
-  /// these results; and private functions that only such operations call.
-  /// Operations nested in these are not included.
+  /// Operations and calls that only compute their results, if no result is
+  /// used; and private functions that only such operations call. Operations
+  /// nested in other operations of this set are not included.
   llvm::DenseSet<mlir::Operation *> ops;
   /// The names of all functions that only compute their results. Recursive
   /// functions are not included, since they may not terminate.
   llvm::DenseSet<mlir::StringAttr> pure;
 };
 
-/// `computes` returns true if an operation, apart from its regions, only
-/// computes its results. Fails with an error if there are too many calls.
+/// Finds the unused operations of a module. `computes` tells whether an
+/// operation, apart from its regions, only computes its results. Fails with an
+/// error if there are too many calls.
 mlir::FailureOr<Unused>
 findUnused(mlir::ModuleOp module,
            llvm::function_ref<bool(mlir::Operation *)> computes);

@@ -226,9 +226,9 @@ static SmallVector<Value> emitMarked(Conversion &c, ValueRange tensors,
   return values;
 }
 
-/// Combines two lists of values whose last values are marks. Elements that are
-/// marked in both lists are combined by `body`; otherwise takes the marked
-/// element.
+/// Combines two lists of values, element by element. The last value of each
+/// list holds marks. If the marks of both lists are set, combines the elements
+/// by `body`; otherwise takes the element whose mark is set.
 static Results combineMarked(Conversion &c, ArrayRef<Value> pairs, Sizes shape,
                              CombineFn body) {
   size_t n = pairs.size() / 2 - 1;
@@ -280,9 +280,10 @@ static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
   return combined;
 }
 
-/// Returns the dimension along which every window has all elements up to its
-/// own position or, with `true`, all elements from this position on; nullopt
-/// for other windows.
+/// Returns the dimension along which windows are cumulative, and whether they
+/// are reversed; nullopt for other windows. A cumulative window ends at its own
+/// position and has all elements before it. If reversed, it begins there and
+/// has all elements after it.
 static std::optional<std::pair<int64_t, bool>>
 getCumulative(const Windows &windows, Sizes shape) {
   std::optional<std::pair<int64_t, bool>> found;

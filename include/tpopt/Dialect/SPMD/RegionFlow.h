@@ -24,21 +24,23 @@ namespace tp::spmd {
 ///       tp.yield %y
 ///     }
 ///
-/// All targets have the same sharding; each source keeps its own and is
-/// resharded if it differs. Channel i of a loop belongs to operand i and result
-/// i. Other ops have a channel for each operand that enters a region, then one
-/// for each result.
+/// All targets have the same sharding. Each source has its own sharding, and is
+/// resharded if this differs from that of the targets. Channel i of a loop
+/// belongs to operand i and result i. Other ops have a channel for each operand
+/// that enters a region, then one for each result.
 struct Channel {
   RegionFlowOpInterface op;
   unsigned index;
 
-  /// The values that flow in: the op's operand, if it enters the regions, then
-  /// the values that the regions yield, in the order of the regions.
+  /// The uses whose values flow into the channel: the op's operand, if it
+  /// enters the regions, then the operands that the regions yield, in the order
+  /// of the regions.
   llvm::SmallVector<mlir::OpOperand *> getSources();
   /// The values that receive the sources: the op's result, if the channel has
   /// one, then the arguments of the regions, in the order of the regions.
   llvm::SmallVector<mlir::Value> getTargets();
-  /// The first target, which represents all of them.
+  /// The first target. It stands for all targets, because they have the same
+  /// sharding.
   mlir::Value getOwner() { return getTargets().front(); }
 
   bool operator==(const Channel &other) const {
@@ -49,13 +51,13 @@ struct Channel {
 /// All channels of `op`, in order.
 llvm::SmallVector<Channel> getChannels(RegionFlowOpInterface op);
 
-/// Returns the channel that has `value` as a target; none for loop counters and
-/// for values that are not arguments or results of an op with regions. Takes
-/// constant time.
+/// Returns the channel that has `value` as a target, in constant time. Returns
+/// none for loop counters, and for values that are neither a result nor a
+/// region argument of an op with regions.
 std::optional<Channel> getChannel(mlir::Value value);
-/// Returns the channel that has `use` as a source; none for decisions (see
-/// isDecision), and for operands that neither enter nor leave a region. Takes
-/// constant time.
+/// Returns the channel that has `use` as a source, in constant time. Returns
+/// none if `use` is a decision (see isDecision), or if the value neither enters
+/// a region of the op nor leaves its region through this use.
 std::optional<Channel> getChannel(mlir::OpOperand &use);
 
 /// Whether `use` decides what runs: the condition of a loop, or the branch

@@ -61,9 +61,9 @@ def RegionFlowOpInterface : OpInterface<"RegionFlowOpInterface"> {
       [{ return nullptr; }]>,
   ];
   let extraClassDeclaration = [{
-    /// The operand that decides what runs: the branch index, or the value that
-    /// the condition yields. Devices that communicate in the regions must agree
-    /// on it. Null if nothing is decided.
+    /// The operand that decides which regions run: the branch index, or the
+    /// value that a loop's condition yields. It must be equal on all devices
+    /// that communicate in the regions. Null if the op has no such operand.
     ::mlir::OpOperand *getDecision();
   }];
 }

@@ -51,17 +51,19 @@ mlir::LogicalResult
 verifySharding(mlir::Operation *op, ShardingAttr sharding, mlir::Type type,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The same for a tensor of `rank` whose type is not known.
+/// Like verifySharding above, for a tensor of rank `rank` whose type is not
+/// known.
 mlir::LogicalResult
 verifySharding(mlir::Operation *op, ShardingAttr sharding, unsigned rank,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The sharding attribute of a value. It is on the op, on the function
-/// argument, or, for an argument of the body of a loop or manual region, on
-/// that op. Null if the value has none.
+/// The sharding attribute of `value`. The attribute is on the op that defines
+/// the value, or on the function argument. For an argument of the body of a
+/// loop or manual region, it is on the loop or the region op. Null if the value
+/// has no sharding.
 ShardingAttr getSharding(mlir::Value value);
 
-/// Sets the sharding of a value where getSharding() finds it.
+/// Sets the sharding of `value`, in the attribute that getSharding() reads.
 void setSharding(mlir::Value value, ShardingAttr sharding);
 
 /// Sets the shardings of a function's arguments and results. Null entries, and
@@ -94,31 +96,33 @@ mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
 /// returned unchanged.
 mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
 
-/// The global type of operand number `part` of a collective. In `spmd.manual`,
-/// types do not record that they are parts; the `in` sharding tells how they
-/// are split.
+/// The type of the whole tensor for operand number `part` of a collective,
+/// which is one device's part of this tensor. In `spmd.manual`, types have no
+/// encoding, so the whole tensor follows from the `in` sharding.
 mlir::RankedTensorType getGlobalType(CollectiveOpInterface op,
                                      unsigned part = 0);
 
 /// The mesh that the shardings of a manual region name.
 mlir::FlatSymbolRefAttr getMeshName(ManualOp op);
-/// The axes of its mesh that are not manual: along these, the body is
-/// partitioned like any other code.
+/// The axes of the region's mesh that are not manual in the region. Along these
+/// axes, the body is partitioned like code outside of manual regions.
 AxisList getFreeAxes(ManualOp op, const Mesh &mesh);
-/// The part of `sharding` along the free axes: the sharding of the value inside
-/// of the region, where the manual axes already split it.
+/// The part of `sharding` along the free axes. Inside the region, this is the
+/// sharding of the value, whose type is already split along the manual axes.
 ShardingAttr getFreePart(ManualOp op, ShardingAttr sharding);
-/// `sharding` with its part along the free axes replaced by `free`.
+/// Returns `sharding` with its free axes (see getFreeAxes) replaced by those of
+/// `free`.
 ShardingAttr withFreePart(ManualOp op, ShardingAttr sharding,
                           ShardingAttr free);
 /// Whether `op` is in a manual region and communicates along the region's
 /// manual axes. Collectives along the free axes were inserted by the compiler.
 bool isAlongManualAxes(CollectiveOpInterface op);
 
-/// Collectives are ops for the steps of reshard plans. These functions return
-/// the kind, the step of one part (valid as long as the context), and a new op
-/// for a step that follows `from`. The op's result has the type of the input
-/// unless `type` is given.
+/// Functions for collective ops, which are the steps of reshard plans.
+/// getKind() returns the kind of an op. getStep() returns its step for operand
+/// number `part`; the reference is valid until the context is destroyed.
+/// createCollective() creates the op for `step`, which starts from the sharding
+/// `from`. The op's result has the type of `input` unless `type` is given.
 CollectiveKind getKind(CollectiveOpInterface op);
 const ReshardStep &getStep(CollectiveOpInterface op, unsigned part = 0);
 /// The axes of a step, in the order in which the collective numbers the devices

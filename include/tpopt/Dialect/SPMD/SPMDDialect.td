@@ -105,7 +105,8 @@ def SPMD_AxisListAttr : SPMD_Attr<"AxisList", "axes"> {
   let parameters = (ins OptionalArrayRefParameter<"AxisRefAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    /// The list without the angle brackets, as ops write it: `{"x"}`.
+    /// Parse and print the list without the angle brackets, as ops write it:
+    /// `{"x"}`.
     static ::mlir::FailureOr<AxisListAttr> parseList(::mlir::AsmParser &parser);
     void printList(::mlir::AsmPrinter &printer) const;
   }];
@@ -151,8 +152,8 @@ def SPMD_ShardingAttr : SPMD_Attr<"Sharding", "sharding"> {
                         "::tp::ReduceKind":$kind);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
-    /// This sharding in terms of `mesh`, or what is wrong with it. `rank` is
-    /// that of the tensor it is for.
+    /// Resolves the axis names of this sharding in `mesh`, for a tensor of rank
+    /// `rank`. Returns an error if this is not possible.
     std::variant<::tp::TensorSharding, ::tp::ShardingError>
     resolve(const ::tp::Mesh &mesh, unsigned rank) const;
     /// The attribute for `sharding` over `mesh`.

@@ -45,7 +45,7 @@ def SPMD_MeshOp : SPMD_Op<"mesh", [Symbol]> {
   let assemblyFormat = "$sym_name $mesh attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The mesh as the sharding algebra knows it.
+    /// Converts the mesh to the type that tpopt/Sharding uses.
     ::tp::Mesh toMesh();
   }];
 }
@@ -147,9 +147,10 @@ def SPMD_GroupOp : SPMD_Op<"group", []> {
   let hasVerifier = 1;
 }
 
-// It implements RegionFlowOpInterface and says `isBorder`: analyses that follow a
-// value, such as where an index goes, treat it as any other op; those that tie
-// types or shardings ask for the border.
+// This op implements RegionFlowOpInterface, and its `isBorder` returns true:
+// types and shardings inside of the region differ from those outside. Analyses
+// of types or shardings check `isBorder`. Analyses that follow a value, for
+// example an index, need not.
 def SPMD_ManualOp : SPMD_Op<"manual", [IsolatedFromAbove,
     SingleBlock, DeclareOpInterfaceMethods<RegionFlowOpInterface, ["isBorder"]>]> {
   let summary = "A region written for one device";
@@ -245,8 +246,8 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   ];
 }
 
-// Their rules are those in a manual region, along its axes: what the free ones
-// may cut.
+// The sharding rule of a collective applies inside a manual region. It says
+// which dimensions the free axes of the region may shard.
 class SPMD_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : SPMD_Op<mnemonic, traits # [
         Pure, CollectiveOpInterface,
@@ -561,8 +562,8 @@ def SPMD_ShiftOp : SPMD_Op<"shift", [Pure, SameOperandsAndResultType,
     attr-dict `:` type($result)
   }];
   let extraClassDeclaration = [{
-    /// The place whose buffer the one at `place` of `places` gets; none if that
-    /// is nobody's.
+    /// The place from which the device at `place` receives a buffer, on a line
+    /// or ring of `places` devices. None if the device receives no buffer.
     static std::optional<int64_t> getSender(::llvm::StringRef mode, int64_t by,
                                             int64_t place, int64_t places);
     std::optional<int64_t> getSender(int64_t place, int64_t places) {

@@ -16,7 +16,7 @@
 
 namespace tp::spmd {
 
-/// How early propagation may go through an op.
+/// The class of an op, which determines how early propagation goes through it.
 enum class PropagationClass : uint8_t {
   Elementwise,  ///< Every dimension passes through.
   DataMovement, ///< Reshape and transpose.
@@ -27,14 +27,16 @@ enum class PropagationClass : uint8_t {
 
 /// How an op commutes with combining partial values in one operand.
 enum class Linearity : uint8_t {
-  /// Not at all: op(a + b) cannot be computed from op(a) and op(b).
+  /// The op does not commute: op(a + b) cannot be computed from op(a) and
+  /// op(b).
   None,
-  /// If all Joint operands are partial together: a1 + a2 and b1 + b2, partial
-  /// over the same devices, give op(a1, b1) + op(a2, b2). A Joint operand that
-  /// is not partial can be made partial for free: one device keeps the value,
-  /// and the others hold the identity.
+  /// The op commutes if all its Joint operands are partial along the same axes:
+  /// a1 + a2 and b1 + b2 give op(a1, b1) + op(a2, b2). A Joint operand that is
+  /// not partial can be made partial for free: one device keeps the value, and
+  /// all others hold the identity.
   Joint,
-  /// Only if no other operand is partial, as in a product.
+  /// The op commutes if this is its only partial operand, as in a product: (a1
+  /// + a2) b = a1 b + a2 b.
   Each,
 };
 
@@ -56,18 +58,20 @@ public:
   virtual const Mesh &getMesh() const = 0;
   /// The sharding of a value of the global program.
   virtual const TensorSharding &getSharding(mlir::Value global) const = 0;
-  /// The device's part of `global`, with an encoding that records this. Has no
-  /// encoding in a manual region, where types are already local.
+  /// The type of the device's part of `global`, with an encoding that records
+  /// this. In a manual region the type has no encoding, because `global` is
+  /// already local.
   virtual mlir::RankedTensorType getLocalType(mlir::Value global) = 0;
-  /// The same for a tensor of type `global` with the sharding `layout`.
+  /// Like getLocalType above, for a tensor of type `global` with the sharding
+  /// `layout`.
   virtual mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
                                               const TensorSharding &layout) = 0;
-  /// The index in the global tensor of the first element of the device's block,
-  /// in dimension `dim` of `global`: a scalar tensor<i32>. Null if the
-  /// dimension is not sharded, so that the index is zero.
+  /// Returns the index at which the device's block of `global` begins in
+  /// dimension `dim`: a scalar tensor<i32>. Returns null if the dimension is
+  /// not sharded, so that the index is zero.
   virtual mlir::Value getBlockBegin(mlir::Value global, unsigned dim) = 0;
-  /// `local`, with the padding of `dims` set to the identity of `kind`. The
-  /// type of `local` determines where padding begins.
+  /// Returns `local` with its padding in the dimensions `dims` set to the
+  /// identity of `kind`. The type of `local` says where the padding begins.
   virtual mlir::Value maskPadding(mlir::Value local,
                                   llvm::ArrayRef<int64_t> dims,
                                   ReduceKind kind) = 0;
@@ -78,9 +82,9 @@ public:
 /// with user-written equations check this.
 ShardingRule parseShardingRule(mlir::Operation *op, llvm::StringRef equation);
 
-/// The same for those verifiers: returns null if the equation does not fit, and
-/// sets `why` to a description of the error. The result is valid as long as the
-/// context.
+/// Like parseShardingRule, but `equation` need not fit. Returns null if it does
+/// not fit, and sets `why` to a description of the error. The result is valid
+/// until the MLIR context is destroyed.
 const ShardingRule *findShardingRule(mlir::Operation *op,
                                      llvm::StringRef equation,
                                      std::string &why);

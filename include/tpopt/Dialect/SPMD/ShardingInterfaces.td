@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What an op tells the sharding passes about itself.
+// The interfaces through which an op describes its properties to the sharding
+// passes.
 
 #ifndef TPOPT_DIALECT_SPMD_SHARDINGINTERFACES
 #define TPOPT_DIALECT_SPMD_SHARDINGINTERFACES

@@ -27,13 +27,15 @@ namespace tp::sdy {
 /// Registers the reader of `sdy`.
 void registerReader(mlir::DialectRegistry &registry);
 
-/// The `spmd` or builtin attribute for `#sdy.<text>`, see above; null if the
-/// text has another form. Older exports have such text in string attributes.
+/// Returns the `spmd` or builtin attribute for the text of a Shardy attribute,
+/// `#sdy.<text>`, as in the file comment. Returns null if the text has another
+/// form. Older exports have such text in string attributes.
 mlir::Attribute readAttribute(mlir::MLIRContext *context, llvm::StringRef text);
 
-/// If `attribute` belongs to the real dialect, which the compiler that calls us
-/// may have: the attribute that the reader would have returned for it.
-/// Otherwise `attribute` itself.
+/// Converts `attribute` if it belongs to Shardy's own dialect, which a compiler
+/// that embeds our passes may have loaded. Returns the attribute that the
+/// reader of `sdy` would return for its text. All other attributes are returned
+/// unchanged.
 mlir::Attribute toBuiltin(mlir::Attribute attribute);
 
 } // namespace tp::sdy

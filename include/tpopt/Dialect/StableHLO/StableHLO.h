@@ -50,9 +50,10 @@ void registerReaders(mlir::DialectRegistry &registry);
 /// Null if the text has another form.
 mlir::Attribute readAttribute(mlir::MLIRContext *context, llvm::StringRef text);
 
-/// If `attribute` belongs to one of the real dialects, which the compiler that
-/// calls us may have: the attribute that the readers would have returned for
-/// it. Otherwise `attribute` itself.
+/// Converts `attribute` if it belongs to one of StableHLO's own dialects, which
+/// a compiler that embeds our passes may have loaded. Returns the attribute
+/// that the readers would return for its text. All other attributes are
+/// returned unchanged.
 mlir::Attribute toBuiltin(mlir::Attribute attribute);
 
 /// Whether `bytes` are a serialized StableHLO program, which the readers of

@@ -65,8 +65,8 @@ inline constexpr unsigned kNumBatchDims = 3;
 inline constexpr unsigned kMaxNesting = 32;
 /// The most rows of a step.skinny_matmul.
 inline constexpr int64_t kMaxSkinnyRows = 8;
-/// The most bytes in a row of a query, a key or a value. The size of each row
-/// is a multiple of kFeatureBytes.
+/// The maximum number of bytes in a row of a query, a key or a value. The
+/// number is always a multiple of kFeatureBytes.
 inline constexpr int64_t kMaxFeatureBytes = 512, kFeatureBytes = 16;
 /// The alignment of buffers in the arena.
 inline constexpr int64_t kArenaAlignment = 64;
@@ -87,7 +87,7 @@ struct Strides {
   explicit Strides(mlir::MemRefType type);
 };
 
-/// A buffer type. Its layout is only written if it is not dense.
+/// Returns a buffer type. It has an explicit layout only if it is not dense.
 mlir::MemRefType getBufferType(llvm::ArrayRef<int64_t> shape,
                                mlir::Type element,
                                llvm::ArrayRef<int64_t> strides, int64_t offset);

@@ -53,7 +53,8 @@ class Step_Enum<string name, string summary, list<I32EnumAttrCase> cases>
   let cppNamespace = "::tp::step";
 }
 
-// The artifact has numbers of its own: lib/Codegen/Artifact.cpp translates.
+// The artifact format has other numbers for these enums:
+// lib/Codegen/ArtifactSteps.cpp converts them.
 def Step_Reduction : Step_Enum<"Reduction", "how to combine", [
     I32EnumAttrCase<"Sum", 1, "sum">, I32EnumAttrCase<"Max", 2, "max">,
     I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"Prod", 4, "prod">,

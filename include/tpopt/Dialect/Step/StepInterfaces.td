@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a step tells the back ends about itself.
+// The interfaces through which a step describes its properties to the back
+// ends.
 
 #ifndef TPOPT_DIALECT_STEP_STEPINTERFACES
 #define TPOPT_DIALECT_STEP_STEPINTERFACES

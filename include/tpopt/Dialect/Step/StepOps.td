@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Programs, buffers, steps, and what stands in a row program.
+// Programs, buffers, steps, and the ops in the body of step.rows.
 
 #ifndef TPOPT_DIALECT_STEP_STEPOPS
 #define TPOPT_DIALECT_STEP_STEPOPS
@@ -18,7 +18,8 @@ def IsBuffer : CPred<"::tp::step::isBuffer($_self)">;
 def Step_Buffer : Type<And<[IsBuffer]>,
     "memref with static sizes, strides of at least 0 and a static offset",
     "::mlir::MemRefType">;
-// What an op does with an operand's memory, for those who move steps.
+// Buffer operands and their memory effects, which passes that reorder steps
+// use.
 def Step_Read : Arg<Step_Buffer, "", [MemRead]>;
 def Step_Written : Arg<Step_Buffer, "", [MemWrite]>;
 def Step_Updated : Arg<Step_Buffer, "", [MemRead, MemWrite]>;
@@ -30,7 +31,7 @@ def Step_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
 
 class Step_Op<string mnemonic, list<Trait> traits = []>
     : Op<Step_Dialect, mnemonic, traits> {
-  // The parts of the description, always in this order.
+  // The sections of `description`, in order.
   string meaning = "";
   string constraints = "";
   string example = "";
@@ -310,7 +311,7 @@ def Step_MergeOp : Step_Op<"merge", [DeclareOpInterfaceMethods<KernelOpInterface
   let hasVerifier = 1;
 }
 
-// What hides keys from queries, and what the scores are multiplied by.
+// The operands that hide keys from queries, and the attributes of attention.
 defvar hidingBuffers = (ins Step_OptionalRead:$offset, Step_OptionalRead:$lengths,
                             Step_OptionalRead:$mask);
 defvar attentionOptions = (ins F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
@@ -361,7 +362,7 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
   let hasVerifier = 1;
 }
 
-/// A gradient of attention, into the buffers `outputs`.
+/// An op that writes a gradient of attention to the buffers `outputs`.
 class Step_AttentionGradientOp<string mnemonic, dag outputs> : Step_Op<mnemonic, attentionTraits> {
   let constraints = [{
     1. Query, key and value are as in `step.attention`, in f32, f16 or bf16; the
@@ -593,7 +594,8 @@ def Step_RowsOp : Step_Op<"rows", [SingleBlock, NoTerminator, IsolatedFromAbove,
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The number of rows: all of the domain but its last dimension.
+    /// The number of rows: the product of all sizes of the domain except the
+    /// last.
     int64_t getNumRows();
     int64_t getNumColumns() { return getDomain().back(); }
   }];

@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Loops and conditionals. One value, one sharding: operands, region arguments,
-// yields and results of one position are tied.
+// Loops and conditionals. The region arguments and the result at one position
+// have the same sharding. Operands and yielded values at this position are
+// resharded to it.
 
 #ifndef TPOPT_DIALECT_TP_CONTROLFLOWOPS
 #define TPOPT_DIALECT_TP_CONTROLFLOWOPS

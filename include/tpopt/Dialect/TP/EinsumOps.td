@@ -93,9 +93,10 @@ def TP_EinsumScatterOp : TP_Op<"einsum_scatter", "", builtRule # decomposed # lo
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The number of the operand that has the rows which are scattered.
+    /// The number of the operand whose rows are scattered, 0 or 1.
     unsigned getRowsOperand();
-    /// The dimension of that operand which the result's `dim` comes from.
+    /// The dimension of operand number getRowsOperand() that becomes the
+    /// result's `dim`.
     int64_t getScatteredDim();
   }];
 }

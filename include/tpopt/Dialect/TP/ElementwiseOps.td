@@ -14,7 +14,8 @@ defvar elementwise = [Pure, TP_Elementwise,
     DeclareOpInterfaceMethods<CostOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["getPropagationClass"]>];
 
-/// What every element-wise op says the same way. $cppClass is the op's class.
+/// The methods that are the same for all element-wise ops. $cppClass is the
+/// class of the op.
 defvar elementwiseMethods = [{
   double $cppClass::getFlops(::llvm::ArrayRef<int64_t> sizes) {
     return ::tp::getVolume(sizes);
@@ -88,7 +89,8 @@ class TP_BinaryOp<string mnemonic, string kind, string what,
   let example = "%y = tp." # mnemonic # " %a, %b : tensor<4x16x" # element # ">";
   let arguments = (ins type:$lhs, type:$rhs);
   let results = (outs type:$result);
-  // On devices, one operand alone may be a partial sum: their types differ then.
+  // On a device, one of the operands may be a partial sum while the other is
+  // not. Then their types differ in the encoding.
   let assemblyFormat = "$lhs `,` $rhs attr-dict `:` custom<EqualTypes>(type($lhs), type($rhs), type($result))";
   let extraClassDeclaration = equationMethod #
       "static constexpr ::tp::BinaryKind kKind = ::tp::BinaryKind::" # kind # ";";
@@ -121,7 +123,8 @@ def TP_AndOp : TP_BinaryOp<"and", "And", "The bitwise and", TP_IntegerTensor, [C
 def TP_OrOp : TP_BinaryOp<"or", "Or", "The bitwise or", TP_IntegerTensor, [Commutative], "i32">;
 def TP_XorOp : TP_BinaryOp<"xor", "Xor", "The bitwise exclusive or", TP_IntegerTensor, [Commutative], "i32">;
 
-// Shifting by what is no number of a bit shifts every bit out.
+// A shift by a negative number, or by at least the number of bits, shifts every
+// bit out.
 def TP_ShiftLeftOp : TP_BinaryOp<"shift_left", "ShiftLeft", "The left shift", TP_IntegerTensor, [], "i32">;
 def TP_ShiftRightArithmeticOp : TP_BinaryOp<"shift_right_arithmetic", "ShiftRightArithmetic", "The right shift that repeats the highest bit", TP_IntegerTensor, [], "i32">;
 def TP_ShiftRightLogicalOp : TP_BinaryOp<"shift_right_logical", "ShiftRightLogical", "The right shift that fills with zeros", TP_IntegerTensor, [], "i32">;

@@ -110,7 +110,8 @@ public:
   virtual TensorValue reduce(ReductionKind kind, TensorValue x,
                              llvm::ArrayRef<int64_t> dims, Type type) = 0;
 
-  /// Dimension i of `x` becomes dimension `dims[i]`; all others are repeated.
+  /// Dimension i of `x` becomes dimension `dims[i]` of the result. Along the
+  /// result's other dimensions, `x` is repeated.
   virtual TensorValue broadcast(TensorValue x, llvm::ArrayRef<int64_t> dims,
                                 Type type) = 0;
   /// Dimension i of the result is dimension `permutation[i]` of `x`.
@@ -121,8 +122,8 @@ public:
                             llvm::ArrayRef<int64_t> strides, Type type) = 0;
   virtual TensorValue concat(llvm::ArrayRef<TensorValue> parts, unsigned dim,
                              Type type) = 0;
-  /// Adds `low` elements of the scalar `value` in front; the type determines
-  /// how many are added behind.
+  /// Adds `low` elements of the scalar `value` before `x` in each dimension.
+  /// `type`, the type of the result, says how many elements follow `x`.
   virtual TensorValue pad(TensorValue x, TensorValue value,
                           llvm::ArrayRef<int64_t> low, Type type) = 0;
 
@@ -138,7 +139,7 @@ public:
   /// range give zeros.
   virtual TensorValue gather(TensorValue x, TensorValue indices, unsigned axis,
                              unsigned batchDims, Type type) = 0;
-  /// See tp.scatter. Indices out of range are dropped.
+  /// See tp.scatter. Updates whose indices are out of range are dropped.
   virtual TensorValue scatter(ScatterKind kind, TensorValue x,
                               TensorValue indices, TensorValue updates,
                               unsigned axis, unsigned batchDims, Type type) = 0;

@@ -189,11 +189,11 @@ def TP_WindowOp : TP_Op<"window", "", builtRule # linear # evaluated # different
   let results = (outs TP_Tensor:$result);
   let assemblyFormat = "$input (`,` $fill^)? `dims` `=` $dims `low` `=` $low `strides` `=` $strides `dilations` `=` $dilations attr-dict `:` functional-type(operands, results)";
   let extraClassDeclaration = [{
-    /// The dimension of the result that has the windows along `dims[i]`; the
-    /// next one has their elements.
+    /// The dimension of the result that has one element for each window along
+    /// `dims[i]`. The dimension after it has one for each element of a window.
     int64_t getWindowDim(unsigned i) { return getDims()[i] + i; }
-    /// The input's elements [first, second) that windows along `dims[i]` read,
-    /// as if it went on at either end.
+    /// The range [first, second) of positions in the input that windows along
+    /// `dims[i]` read. It may extend beyond both ends of the input.
     std::pair<int64_t, int64_t> getReach(unsigned i);
   }];
   let hasVerifier = 1;

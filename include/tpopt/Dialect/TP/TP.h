@@ -32,8 +32,8 @@ bool isFloatTensor(mlir::Type type);
 bool isIntegerTensor(mlir::Type type);
 bool isBoolTensor(mlir::Type type);
 
-/// The type of a value that is a tensor, as are all operands and results of the
-/// dialect's ops.
+/// The type of `value`, which must be a tensor. All operands and results of ops
+/// of this dialect are tensors.
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
@@ -71,8 +71,8 @@ public:
   }
 };
 
-/// Checks a `tp.source` against the whole shape of its weight; `error` starts
-/// the message.
+/// Checks that a `tp.source` fits a weight whose shape before sharding is
+/// `shape`. `error` begins the error message.
 mlir::LogicalResult
 verifySource(mlir::Attribute source, llvm::ArrayRef<int64_t> shape,
              llvm::function_ref<mlir::InFlightDiagnostic()> error);
@@ -84,9 +84,9 @@ struct ResultPart {
   llvm::ArrayRef<int64_t> shape;
 };
 
-/// Checks that the results that are parts of a tensor are consecutive and
-/// together form the whole tensor, and that no other result has the tensor's
-/// name. `error` starts the message for a result.
+/// Checks the results that are parts of a tensor. They must be consecutive and
+/// form the whole tensor, and no other result may have the tensor's name.
+/// `error` begins the message about the result with the given number.
 mlir::LogicalResult
 verifyParts(llvm::ArrayRef<ResultPart> results,
             llvm::function_ref<mlir::InFlightDiagnostic(unsigned)> error);
@@ -106,8 +106,8 @@ spmd::Linearity getLinearity(UnaryKind unary, ReduceKind kind);
 spmd::Linearity getLinearity(BinaryKind binary, unsigned operand,
                              ReduceKind kind, mlir::Type type);
 
-/// The state of differentiation in reverse mode, as seen by an op:
-/// dialects/TP/ReverseMode.h.
+/// Gives an op access to the gradients that reverse mode has built so far.
+/// Defined in dialects/TP/ReverseMode.h.
 class ReverseMode;
 /// Adds the gradients of the operands of an element-wise function.
 void addUnaryGradient(UnaryKind unary, mlir::Operation *op,
@@ -120,7 +120,7 @@ void addBinaryGradients(BinaryKind binary, mlir::Operation *op,
 struct EinsumTerms {
   llvm::StringRef lhs, rhs, result;
   static EinsumTerms split(llvm::StringRef equation);
-  /// The shape of the result for operands with these shapes.
+  /// Returns the shape of the result for the shapes of the operands.
   llvm::SmallVector<int64_t> inferShape(llvm::ArrayRef<int64_t> lhsShape,
                                         llvm::ArrayRef<int64_t> rhsShape) const;
 };
@@ -161,12 +161,13 @@ inline constexpr llvm::StringLiteral
 inline constexpr llvm::StringLiteral kWholeProgram = "whole",
                                      kLocalProgram = "local";
 
-/// The number of a value's record in `tp.explanations`, from the value's
-/// location or that of its op; none if propagation did not record explanations.
-/// A value that replaces another one may keep its number.
+/// Returns the number of the record in `tp.explanations` that explains the
+/// sharding of `value`. The number is in the location of the value or of its
+/// op. Returns none if propagation did not record explanations. A value that
+/// replaces another one may keep the number of the replaced value.
 std::optional<int64_t> getRecordId(mlir::Value value);
-/// `loc` with these record numbers in place of any that it has. If `ids` is
-/// empty, `loc` without record numbers.
+/// Returns `loc` with its record numbers replaced by `ids`. If `ids` is empty,
+/// the result has no record numbers.
 mlir::Location withRecordIds(mlir::Location loc, llvm::ArrayRef<int64_t> ids);
 
 /// The plan of a module, `#tp.plan<..>`, to read and to change:

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The `tp` dialect: what is computed, written for one big device.
+// The `tp` dialect: what a program computes, as if for a single device.
 
 #ifndef TPOPT_DIALECT_TP_TPBASE
 #define TPOPT_DIALECT_TP_TPBASE
@@ -19,7 +19,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def TP_Dialect : Dialect {
   let name = "tp";
   let cppNamespace = "::tp";
-  // It remembers the rules of ops.
+  // The `spmd` dialect caches the sharding rules of tp ops.
   let dependentDialects = ["::tp::spmd::SPMDDialect"];
   let summary = "The graph of a transformer";
   let description = [{
@@ -79,7 +79,8 @@ def TP_Dialect : Dialect {
   }];
   let useDefaultAttributePrinterParser = 1;
 
-  // Where each may be, and what it must be there: dialects/TP/Annotations.cpp.
+  // dialects/TP/Annotations.cpp says where each of these attributes is allowed,
+  // and which values it may have.
   let discardableAttrs = (ins
     // Arguments and results.
     "::mlir::StringAttr":$name,
@@ -199,8 +200,9 @@ def TP_BoolTensor : TP_TensorType<[IsBoolTensor], "static tensor of i1">;
 def TP_NumberTensor : Type<And<[IsTensor, Neg<IsBoolTensor>]>,
     "static tensor of floats or integers", "::mlir::RankedTensorType">;
 
-/// Operands and results have at most 2^60 elements. It is structural, so that it
-/// is verified first: all other checks may multiply sizes.
+/// Operands and results have at most 2^60 elements. This is a structural trait,
+/// so MLIR verifies it before other traits, whose verifiers may then multiply
+/// sizes without overflow.
 def TP_BoundedTensors : NativeOpTrait<"BoundedTensors">, StructuralOpTrait {
   let cppNamespace = "::tp";
 }
@@ -210,11 +212,11 @@ def TP_BoundedTensors : NativeOpTrait<"BoundedTensors">, StructuralOpTrait {
 /// edges instead.
 class TP_Op<string mnemonic, string rule, list<Trait> traits = []>
     : Op<TP_Dialect, mnemonic, !listconcat([TP_BoundedTensors], traits)> {
-  // The parts of the description, always in this order.
+  // The sections of `description`, in order.
   string meaning = "";
   string constraints = "";
   string example = "";
-  // How the reference shows the rule.
+  // The sharding rule as text for the reference documentation.
   string ruleText = !if(!empty(rule), "", "`" # rule # "`");
   let description = !strconcat(
       "**Meaning:** ", meaning, "\n\n",

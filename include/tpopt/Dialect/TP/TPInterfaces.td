@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What an op of the `tp` dialect can say about itself beside its sharding.
+// The interfaces through which a `tp` op describes its properties, except for
+// those about sharding.
 
 #ifndef TPOPT_DIALECT_TP_TPINTERFACES
 #define TPOPT_DIALECT_TP_TPINTERFACES

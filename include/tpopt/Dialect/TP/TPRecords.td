@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What stages leave on the program for later stages and for reports, as data:
-// only tp-explain, tp-report and the remarks make sentences of it.
+// Attributes in which a stage records data for later stages and for reports.
+// Only tp-explain, tp-report and the remarks turn these records into sentences.
 
 #ifndef TPOPT_DIALECT_TP_TPRECORDS
 #define TPOPT_DIALECT_TP_TPRECORDS
@@ -14,7 +14,7 @@ class TP_Record<string name, string attrMnemonic> : AttrDef<TP_Dialect, name> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-/// A floating-point number, written as `1.5`. Zero need not be written.
+/// A floating-point number such as `1.5`. It may be omitted if it is zero.
 class TP_Number<string desc> : AttrParameter<"::llvm::APFloat", desc> {
   let comparator = "$_lhs.bitwiseIsEqual($_rhs)";
   let parser = "parseNumber($_parser)";
@@ -27,7 +27,7 @@ class TP_Integer<string desc>
 
 class TP_Flag<string desc> : DefaultValuedParameter<"bool", "false", desc>;
 
-/// Written in brackets; an empty list need not be written.
+/// A list in brackets. It may be omitted if it is empty.
 class TP_List<string element> : OptionalArrayRefParameter<element> {
   let parser = "parseList<" # element # ">($_parser)";
   let printer = "printList($_printer, $_self)";
@@ -82,8 +82,7 @@ def TP_DigestsAttr : TP_Record<"Digests", "digests"> {
 }
 
 //===----------------------------------------------------------------------===//
-// Why there is a reshard or a collective
-//===----------------------------------------------------------------------===//
+// The reason for a reshard or a collective
 
 def TP_ReasonKind : I32Enum<"ReasonKind", "why a layout has to change", [
     I32EnumCase<"Contracted", 0, "contracted">,

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The ops transformers are made of, each with an exact decomposition.
+// Transformer ops. Each of them has an exact decomposition into simpler ops.
 
 #ifndef TPOPT_DIALECT_TP_TRANSFORMEROPS
 #define TPOPT_DIALECT_TP_TRANSFORMEROPS
@@ -87,7 +87,7 @@ def TP_RotaryOp : TP_Op<"rotary", "", builtRule # decomposed> {
   let hasVerifier = 1;
 }
 
-// What hides keys from queries, and what the scores are multiplied by.
+// The operands that hide keys from queries, and the attributes of attention.
 defvar attentionOptions = (ins Optional<TP_IntegerTensor>:$offset, Optional<TP_IntegerTensor>:$lengths,
                                Optional<TP_BoolTensor>:$mask,
                                F64Attr:$scale, UnitAttr:$causal, OptionalAttr<I64Attr>:$window);
@@ -142,7 +142,7 @@ def TP_AttentionOp : TP_Op<"attention", "", [AttrSizedOperandSegments, Attention
   let hasVerifier = 1;
 }
 
-/// The gradient of tp.attention by some of its operands.
+/// The gradient of tp.attention with respect to some of its operands.
 class TP_AttentionGradientOp<string mnemonic> : TP_Op<mnemonic, "",
     [AttrSizedOperandSegments, AttentionOpInterface] # builtRule # decomposed # localized> {
   let arguments = !con((ins TP_FloatTensor:$query, TP_FloatTensor:$key, TP_FloatTensor:$value,

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The passes that bring in what users wrote elsewhere.
+// The passes that apply a user's plan to a program and convert programs to the
+// `tp` dialect.
 
 #ifndef TPOPT_PASSES_IMPORT_PASSES
 #define TPOPT_PASSES_IMPORT_PASSES

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The pass that cuts the program to what one device runs.
+// The pass that turns a program into the program of one device.
 
 #ifndef TPOPT_PASSES_LOCALIZE_PASSES
 #define TPOPT_PASSES_LOCALIZE_PASSES

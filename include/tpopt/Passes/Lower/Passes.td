@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The passes from the per-device program to steps.
+// The passes that lower the per-device program to steps.
 
 #ifndef TPOPT_PASSES_LOWER_PASSES
 #define TPOPT_PASSES_LOWER_PASSES

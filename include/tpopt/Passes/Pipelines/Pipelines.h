@@ -111,9 +111,10 @@ void buildShardPipeline(mlir::OpPassManager &manager,
                         const ShardOptions &options,
                         bool chunksProducts = false);
 
-/// The compiled program no longer contains sharding information. Passes that
-/// need it, such as `tp-report`, must run between `tp-compile{part=shard}` and
-/// `tp-compile{part=lower}`, whose other options must be the same.
+/// Which part of the pipeline `tp-compile` runs. Passes that need sharding
+/// information, such as `tp-report`, must run between `tp-compile{part=shard}`
+/// and `tp-compile{part=lower}`, because the compiled program no longer
+/// contains it. All other options of the two parts must be the same.
 enum class CompilePart : uint8_t { All, Shard, Lower };
 
 /// The options of `--tp-compile="..."`: those of `--tp-shard`, and those about
@@ -224,9 +225,10 @@ struct CertificateOptions : mlir::PassPipelineOptions<CertificateOptions> {
 /// Adds the passes that verify a partition against the whole program by means
 /// of its certificate. They share no code with partitioning:
 ///
-/// 1. The certificate is about the whole program (`tp-verify-origin`).
-/// 2. Its global functions obey the rules of shardings (`tp-verify-shardings`),
-///    and its local functions those of local types (`tp-verify-local`).
+/// 1. The global functions of the certificate are those of the whole program
+///    (`tp-verify-origin`).
+/// 2. The global functions obey the rules of shardings (`tp-verify-shardings`),
+///    and the local functions obey those of local types (`tp-verify-local`).
 /// 3. For every op of the global functions, the corresponding local ops compute
 ///    the same (`tp-verify-partition`).
 void buildCertificatePipeline(mlir::OpPassManager &manager,

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The passes that give every value a sharding.
+// The pass that gives every value a sharding.
 
 #ifndef TPOPT_PASSES_PROPAGATE_PASSES
 #define TPOPT_PASSES_PROPAGATE_PASSES

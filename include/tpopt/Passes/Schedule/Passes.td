@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The passes that say when steps run.
+// The pass that orders steps and overlaps collectives with computing.
 
 #ifndef TPOPT_PASSES_SCHEDULE_PASSES
 #define TPOPT_PASSES_SCHEDULE_PASSES

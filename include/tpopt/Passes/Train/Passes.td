@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The pass that makes a step of training.
+// The pass that builds a training step.
 
 #ifndef TPOPT_PASSES_TRAIN_PASSES
 #define TPOPT_PASSES_TRAIN_PASSES

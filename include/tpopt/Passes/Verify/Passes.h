@@ -19,8 +19,8 @@ namespace tp {
 /// Adds the passes that a user's program goes through before partitioning.
 using PreparePasses = void (*)(mlir::OpPassManager &);
 
-/// `prepare` adds the passes to run on the whole program: only the pipeline
-/// knows what comes before partitioning.
+/// `prepare` adds the passes that run on the whole program before partitioning.
+/// Only the pipeline knows these passes.
 std::unique_ptr<mlir::Pass>
 createVerifyOriginPass(VerifyOriginPassOptions options, PreparePasses prepare);
 std::unique_ptr<mlir::Pass> createVerifyOriginPass();
