@@ -42,7 +42,7 @@ static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
     if (pre < 1 || size < 1)
       return parser.emitError(loc)
              << prefix(ErrorCode::BadSubAxis)
-             << "both numbers of a sub-axis must be at least 1";
+             << "the pre-size and the size of a sub-axis must be at least 1";
   }
   return AxisRefAttr::get(parser.getContext(),
                           StringAttr::get(parser.getContext(), name), pre,
@@ -63,7 +63,7 @@ static FailureOr<SmallVector<AxisRefAttr>> parseAxes(AsmParser &parser,
     if (open && *open)
       return parser.emitError(parser.getCurrentLocation())
              << prefix(ErrorCode::BadSyntax)
-             << "'?' must be the last entry of a dimension";
+             << "'?' must come last in the list of a dimension's axes";
     if (open && succeeded(parser.parseOptionalQuestion())) {
       *open = true;
       return success();

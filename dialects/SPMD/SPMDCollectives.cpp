@@ -140,8 +140,8 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
         result.getElementType());
   if (made != global || bool(input.getEncoding()) != bool(result.getEncoding()))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects input and result to have the same global type, or both "
-              "to be local parts of it";
+           << "expects input and result to have the same global type, and both "
+              "or neither to have a #spmd.local encoding";
   for (bool isOut : {false, true})
     if (failed(verifySharding(op, isOut ? out : in, global, [&] {
           return op->emitOpError() << (isOut ? "out: " : "in: ");
@@ -164,8 +164,8 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
               meanings.getLocalType(global, sharding, meshOp);
           part != type)
         return tp::emitOpError(op, ErrorCode::TypeMismatch)
-               << "one device's part of " << global << " in " << sharding
-               << " is " << part << ", not " << type;
+               << "expects local type " << part << " for global type " << global
+               << " in sharding " << sharding << ", got " << type;
   }
   const Mesh &mesh = meanings.getMesh(meshOp);
   auto mismatch = [&](const Twine &why) {
@@ -193,7 +193,7 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
                         axis.getName().getValue() + "\"");
     if (!same(resolveAxes(axes->getAxes(), mesh), step.axes))
       return mismatch(
-          "must list exactly the axes in which `in` and `out` differ");
+          "expects its axes to be those in which `in` and `out` differ");
   }
   if (dimAxes) {
     if (int64_t(dimAxes.size()) != global.getRank())
@@ -202,7 +202,7 @@ static LogicalResult verifyCollective(CollectiveOpInterface op,
          llvm::zip(dimAxes.getAsRange<AxisListAttr>(), step.dimAxes))
       if (resolveAxes(list.getAxes(), mesh) != wanted)
         return mismatch(
-            "must list exactly the axes in which `in` and `out` differ");
+            "expects its axes to be those in which `in` and `out` differ");
   }
   return success();
 }
@@ -272,24 +272,23 @@ LogicalResult CombinedOp::verify() {
   for (unsigned part = 1; part < parts; ++part) {
     auto differs = [&](StringRef what) {
       return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
-             << "part " << part << " has " << what
-             << " than part 0, but all parts of a combined collective must "
-                "agree";
+             << "expects all parts of a combined collective to have the same "
+             << what << ", but part " << part << " differs from part 0";
     };
     auto elementOf = [&](unsigned of) {
       return cast<RankedTensorType>(getInputs()[of].getType()).getElementType();
     };
     ShardingAttr in = getPartInSharding(part), out = getPartOutSharding(part);
     if (in.getMesh() != getInSharding().getMesh())
-      return differs("a different mesh");
+      return differs("mesh");
     if (elementOf(part) != elementOf(0))
-      return differs("a different element type");
+      return differs("element type");
     if (reduces && in.getKind() != getInSharding().getKind())
-      return differs("a different reduction");
+      return differs("reduction");
     if (*kind == CollectiveKind::CollectivePermute
             ? in != getInSharding() || out != getOutSharding()
             : getGroupAxes(getStep(*this, part)) != axes)
-      return differs("different axes, or the same axes in a different order,");
+      return differs("axes in the same order");
   }
   return success();
 }
@@ -342,15 +341,15 @@ LogicalResult AllToAllOp::verify() {
   if (getAxes().getAxes().size() != getFromDims().size() ||
       getFromDims().size() != getToDims().size())
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "expects for each axis one dimension that it moves from and one "
-              "that it moves to";
+           << "expects each axis to have one dimension to move from and one to "
+              "move to";
   int64_t rank = cast<RankedTensorType>(getType()).getRank();
   for (auto dims : {getFromDims(), getToDims()})
     for (int64_t dim : dims)
       if (dim < 0 || dim >= rank)
         return tp::emitOpError(*this, ErrorCode::BadAttribute)
-               << "expects dimensions of a tensor of rank " << rank << ", not "
-               << dim;
+               << "dim " << dim << " is out of range for a tensor of rank "
+               << rank;
   if (failed(verifyCollective(*this, CollectiveKind::AllToAll, getAxes(), {})))
     return failure();
 
@@ -370,8 +369,8 @@ LogicalResult AllToAllOp::verify() {
            << llvm::toString(made.takeError());
   if (!made->sameLayout(step.result))
     return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
-           << "the moves lead to " << made->str(mesh)
-           << ", but `out` is a different sharding";
+           << "expects `out` to be the sharding that the moves result in, "
+           << made->str(mesh) << ", got " << step.result.str(mesh);
   return success();
 }
 

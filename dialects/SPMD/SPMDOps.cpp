@@ -59,8 +59,8 @@ static ParseResult parseAllowedDirection(OpAsmParser &parser,
            << stopped << '"';
   emitWarning(parser.getEncodedSourceLoc(loc))
       << prefix(ErrorCode::OldSyntax) << "\"" << stopped
-      << "\" is the direction to stop, but the direction to allow must be "
-         "named: write allowed_direction = "
+      << "\" is the old syntax, which names the direction to stop: name the "
+         "direction to allow, allowed_direction = "
       << meant;
   allowed = parser.getBuilder().getStringAttr(meant);
   return success();
@@ -137,7 +137,7 @@ static ParseResult parseMoves(OpAsmParser &parser, AxisListAttr &axes,
       if (pre < 1 || size < 1)
         return parser.emitError(loc)
                << prefix(ErrorCode::BadSubAxis)
-               << "both numbers of a sub-axis must be at least 1";
+               << "the pre-size and the size of a sub-axis must be at least 1";
     }
     if (parser.parseInteger(fromDims.emplace_back()) || parser.parseArrow() ||
         parser.parseInteger(toDims.emplace_back()))
@@ -265,7 +265,7 @@ LogicalResult GroupOp::verify() {
                               << "group " << getId()
                               << " has members of different shapes, but the "
                                  "members of a group share one sharding";
-    diag.attachNote(first.getLoc()) << "the first member is here";
+    diag.attachNote(first.getLoc()) << "the first member of the group is here";
     return diag;
   }
   return success();
@@ -477,11 +477,10 @@ LogicalResult ManualOp::verify() {
     auto innerType = dyn_cast<RankedTensorType>(inner[index]);
     if (!innerType || innerType.getElementType() != cut->getElementType() ||
         innerType.getShape() != cut->getShape())
-      return emitAt(index) << prefix(ErrorCode::BadRegion) << "is "
-                           << inner[index]
-                           << " inside the region, but the type of one part "
-                              "along the manual axes is "
-                           << *cut;
+      return emitAt(index) << prefix(ErrorCode::BadRegion)
+                           << "expects the type inside the region to be the "
+                              "outer type cut along the manual axes, "
+                           << *cut << ", got " << inner[index];
   }
   return verifyNesting(*this, meshName, shardings);
 }
@@ -534,9 +533,8 @@ static LogicalResult verifyPlace(Operation *op, ArrayRef<AxisRefAttr> axes) {
       return success();
   }
   return tp::emitOpError(op, ErrorCode::Misplaced)
-         << "is only allowed inside spmd.manual over its axes or after "
-            "tp-localize: elsewhere the program is not the program of one "
-            "device";
+         << "is only allowed in code for one device: inside spmd.manual over "
+            "its axes, or after tp-localize";
 }
 
 LogicalResult AxisIndexOp::verify() {
@@ -624,7 +622,7 @@ LogicalResult BlockOp::verify() {
   int64_t plus = getPlus();
   if (plus < 0 || plus >= places)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "has plus " << plus << ": expects 0 to " << places - 1;
+           << "expects `plus` from 0 to " << places - 1 << ", got " << plus;
   return verifyBlocks(*this, cast<RankedTensorType>(getInput().getType()),
                       cast<RankedTensorType>(getType()), getDim(), places);
 }

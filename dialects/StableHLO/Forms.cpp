@@ -48,7 +48,9 @@ static ParseResult parseBooleans(OpAsmParser &parser, Attribute &value) {
       (size != count && size != llvm::divideCeilSigned(count, 8)))
     return parser.emitError(loc)
            << prefix(ErrorCode::BadSyntax)
-           << "expects a byte or a bit for each element of " << type;
+           << "expects a hexadecimal string with a byte or a bit for each "
+              "element of "
+           << type;
   SmallVector<bool> booleans;
   for (int64_t i = 0; i < count; ++i)
     booleans.push_back(size == count ? bytes[i] != 0

@@ -74,8 +74,10 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
           kMaxFeatureBytes ||
       !llvm::all_of(features, hasWholeFeatures))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
-           << "expects rows of features of at most " << kMaxFeatureBytes
-           << " bytes, with sizes, offsets and strides that are multiples of "
+           << "expects the features of a row to be contiguous and to take at "
+              "most "
+           << kMaxFeatureBytes
+           << " bytes, and their size, offset and strides to be multiples of "
            << kFeatureBytes << " bytes";
   double scale = op.getScale().convertToDouble();
   if (!(scale > 0) || std::isinf(scale))

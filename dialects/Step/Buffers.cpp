@@ -122,10 +122,10 @@ LogicalResult BundleOp::verify() {
   }
   if (!fits || elements != getType().getNumElements())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "has " << rows << " rows and type " << getType()
-           << ": expects a dense buffer with the element type and the total "
-              "number of elements of its members, and a number of rows that "
-              "divides the number of elements of each member";
+           << "expects a dense buffer with the members' element type and total "
+              "number of elements, and a number of rows that divides the size "
+              "of each member, got "
+           << getType() << " with " << rows << " rows";
   return success();
 }
 
@@ -179,14 +179,15 @@ LogicalResult ViewOp::verify() {
       return failure();
     if (!getAxes() && !step::getLoop(*this, getLoop()))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "has an address that advances with loop " << getLoop()
-             << ": expects an enclosing loop of that number, where 0 is the "
-                "innermost";
+             << "expects `loop` to be the number of an enclosing loop, where 0 "
+                "is the innermost, got "
+             << getLoop();
     int64_t positions = getNumPositions(*this);
     if (getAxes() &&
         (int64_t(getPlus()) < 0 || int64_t(getPlus()) >= positions))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "has plus " << getPlus() << ": expects 0 to " << positions - 1;
+             << "expects `plus` from 0 to " << positions - 1 << ", got "
+             << getPlus();
     int64_t bytes = getElementBytes(source.getElementType());
     if (by * bytes % kArenaAlignment != 0)
       return tp::emitOpError(*this, ErrorCode::BadAttribute)

@@ -210,9 +210,8 @@ LogicalResult ScatterOp::verify() {
       (getKind() != ScatterKind::Set && !computes))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "expects i64 indices, and updates and destination of the same "
-              "element type, which must be an integer type, f32 or f64 unless "
-              "the kind "
-              "is set; got updates "
+              "element type, which must be an integer type, f32 or f64 for "
+              "every kind but `set`, got updates "
            << updates << ", indices " << indices << " and destination " << to;
   return success();
 }
@@ -291,8 +290,8 @@ LogicalResult MergeOp::verify() {
       (values.getDimSize(1) < columns && !isLast))
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "expects `run` of at least 1, `ways` of at least 2, and results "
-              "with as many columns as the elements, or fewer if a single run "
-              "remains";
+              "with as many columns as the elements, or fewer if the op merges "
+              "each row into one run";
   return success();
 }
 
@@ -354,9 +353,9 @@ LogicalResult ChooseOp::verify() {
   auto first = findWritten(getFirst()), second = findWritten(getSecond());
   if (!first || !second || first->empty() || second->empty())
     return tp::emitOpError(*this, ErrorCode::BadRegion)
-           << "expects each branch to contain only kernels, matrix products, "
-              "copies and fills, at least one of them, and possibly a choice "
-              "at the end";
+           << "expects each branch to contain at least one step, and only "
+              "kernels, matrix products, copies, fills and, as its last step, "
+              "a step.choose";
   auto isIn = [](llvm::SetVector<Value> &set) {
     return [&](Value value) { return set.contains(value); };
   };
@@ -389,9 +388,11 @@ LogicalResult CollectiveStartOp::verify() {
   if (from.getNumElements() * (gathers ? group : 1) !=
       to.getNumElements() * (scatters ? group : 1))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "sends " << from << " and receives " << to
-           << ", whose numbers of elements do not fit a group of " << group
-           << " devices";
+           << "expects a destination " << group
+           << " times as large as the source for all_gather, 1/" << group
+           << " as large for reduce_scatter, and of equal size otherwise, got "
+              "source "
+           << from << " and destination " << to;
   bool reduces = scatters || getKind() == CollectiveKind::AllReduce;
   if (reduces != getReduction().has_value() ||
       (reduces && *getReduction() > Reduction::Min))
@@ -424,8 +425,8 @@ LogicalResult CombineOp::verify() {
                 type.getElementTypeBitWidth() == 8;
   if (getKind() > Reduction::Min || isByte)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "does not support " << stringifyReduction(getKind()) << " of "
-           << type.getElementType();
+           << "does not support the reduction " << stringifyReduction(getKind())
+           << " for elements of type " << type.getElementType();
   return success();
 }
 

@@ -144,8 +144,8 @@ static LogicalResult verifyJoin(JoinAttr join, ArrayRef<int64_t> weight,
       return failure();
     if (shape[dim] < 1 || shape[dim] > left)
       return partError() << "has size " << shape[dim] << " in dimension " << dim
-                         << ", but only " << left
-                         << " elements are left for this part";
+                         << ", but the parts before it leave only " << left
+                         << " elements of the weight";
     left -= shape[dim];
   }
   if (left > 0)
@@ -215,16 +215,16 @@ tp::verifyParts(ArrayRef<ResultPart> results,
           part.getStored() != first.getStored() ||
           getPartDim(part, results[index].shape) != dim ||
           part.getStart()[*dim] != end || part.getSize()[*dim] == 0)
-        return error(index)
-               << "expects here the part of " << first.getTensor()
-               << " that begins at element " << end << " of dimension " << *dim;
+        return error(index) << "expects the next part of tensor "
+                            << first.getTensor() << ", which begins at element "
+                            << end << " of dimension " << *dim;
       end += part.getSize()[*dim];
     }
     if (end < size)
       return error(index - 1)
-             << "is the last result that is a part of " << first.getTensor()
-             << ", but it ends at element " << end << " of " << size
-             << " in dimension " << *dim;
+             << "is the last part of tensor " << first.getTensor()
+             << ", but ends at element " << end << " of dimension " << *dim
+             << ", which has size " << size;
   }
   return success();
 }
@@ -328,9 +328,9 @@ static FailureOr<const Annotation *> verifyPlace(Location at, StringAttr name,
   }
   if (known->places & place)
     return known;
-  return emitError(at) << prefix(ErrorCode::Misplaced) << name << " belongs to "
-                       << describe(known->places) << ", not to "
-                       << describe(place);
+  return emitError(at) << prefix(ErrorCode::Misplaced) << "attribute " << name
+                       << " belongs to " << describe(known->places)
+                       << ", not to " << describe(place);
 }
 
 /// Checks the constraints on an attribute of an op, a function or a module that
@@ -543,8 +543,9 @@ LogicalResult TPDialect::verifyRegionResultAttribute(Operation *op, unsigned,
       Attribute role = function.getArgAttr(i, kRoleAttr);
       if (donated && donated.getInt() == index && role &&
           role != attribute.getValue())
-        return error() << "is " << attribute.getValue() << ", but argument #"
-                       << i << ", which it overwrites, is " << role;
+        return error() << "is " << attribute.getValue()
+                       << ", but the result overwrites argument #" << i
+                       << ", whose role is " << role;
     }
     return success();
   }

@@ -91,8 +91,9 @@ static LogicalResult verifyLike(Operation *op, Value result, Value operand,
       type.getElementType() == wanted.getElementType())
     return success();
   return tp::emitOpError(op, ErrorCode::TypeMismatch)
-         << "expects the gradient of the " << name << " to have its type, "
-         << operand.getType() << ", got " << result.getType();
+         << "expects the gradient of the " << name
+         << " to have the type of the " << name << ", " << operand.getType()
+         << ", got " << result.getType();
 }
 
 template <typename OpT>

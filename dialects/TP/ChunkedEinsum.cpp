@@ -518,7 +518,7 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
                               localizer.getSharding(getRhs()));
   if (!travel || !summed || getMerged(*travel) != *summed)
     return tp::emitOpError(*this, ErrorCode::RuleViolated)
-           << "does not scatter dimension " << dim
+           << "must scatter dimension " << dim
            << " along the axes that cut the summed dimensions";
   EinsumTerms terms = EinsumTerms::split(getEquation());
   SmallVector<Value> factors(operands);

@@ -41,7 +41,7 @@ LogicalResult DilateOp::verify() {
   int64_t spacing = getSpacing(), low = getLow();
   if (spacing < 1 || spacing > farthest || std::abs(low) > farthest)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "expects a spacing from 1 to 2^31 - 1 and a low from -(2^31 - 1) "
+           << "expects `spacing` from 1 to 2^31 - 1 and `low` from -(2^31 - 1) "
               "to 2^31 - 1, got "
            << spacing << " and " << low;
   bool fits = result.getRank() == rank;
@@ -49,8 +49,8 @@ LogicalResult DilateOp::verify() {
     fits = i == dim || input.getDimSize(i) == result.getDimSize(i);
   if (!fits)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects a result that differs from " << input
-           << " only in dim, got " << result;
+           << "expects a result that has the sizes of " << input
+           << " except in dimension " << dim << ", got " << result;
   if (getFill().getType().getRank() != 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "expects a scalar fill, got " << getFill().getType();
@@ -62,7 +62,7 @@ LogicalResult DilateOp::verify() {
              << type << " and " << result;
   if (getPiece(*this).size == 0)
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "the result contains no element of " << input
+           << "the result contains no element of the input " << input
            << "; write tp.broadcast of the fill instead";
   return success();
 }

@@ -142,7 +142,7 @@ LogicalResult ReduceOp::verify() {
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "result must be "
            << RankedTensorType::get(shape, input.getElementType())
-           << ", the input's type without dims";
+           << ", the input's type without the dimensions in `dims`";
   return success();
 }
 

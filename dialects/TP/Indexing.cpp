@@ -317,7 +317,8 @@ static LogicalResult verifyFits(Operation *op, RankedTensorType whole,
                    [](auto s) { return std::get<0>(s) <= std::get<1>(s); }))
     return success();
   return tp::emitOpError(op, ErrorCode::TypeMismatch)
-         << what << ' ' << part << " does not fit into " << whole;
+         << "expects the " << what << " to have the rank and element type of "
+         << whole << ", and no dimension that is larger, got " << part;
 }
 
 namespace {

@@ -18,9 +18,9 @@ static LogicalResult verifyElement(Operation *op, Value input, Value result) {
   if (typeOf(input).getElementType() == typeOf(result).getElementType())
     return success();
   return tp::emitOpError(op, ErrorCode::TypeMismatch)
-         << "turns " << typeOf(input).getElementType() << " into "
-         << typeOf(result).getElementType()
-         << ", but the op does not change the element type; write tp.convert";
+         << "expects input and result to have the same element type, got "
+         << typeOf(input).getElementType() << " and "
+         << typeOf(result).getElementType() << "; write tp.convert";
 }
 
 /// Ops that move data do no arithmetic and commute with every reduction.
@@ -279,7 +279,9 @@ TransposeOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
 LogicalResult ReshapeOp::verify() {
   if (typeOf(getInput()).getNumElements() != getType().getNumElements())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "reads " << typeOf(getInput()).getNumElements() << " elements as "
+           << "expects input and result to have the same number of elements, "
+              "got "
+           << typeOf(getInput()).getNumElements() << " and "
            << getType().getNumElements();
   return verifyElement(*this, getInput(), getResult());
 }
@@ -310,9 +312,9 @@ LogicalResult SliceOp::verify() {
     if (start > input.getDimSize(i) ||
         (size > 0 && (size - 1) > (input.getDimSize(i) - 1 - start) / stride))
       return tp::emitOpError(*this, ErrorCode::BadAttribute)
-             << "cannot take " << size << " elements from " << start
-             << " in steps of " << stride << " in dimension " << i
-             << " of size " << input.getDimSize(i);
+             << "a slice of " << size << " elements with start " << start
+             << " and stride " << stride << " exceeds dimension " << i
+             << ", which has size " << input.getDimSize(i);
   }
   return verifyElement(*this, getInput(), getResult());
 }
@@ -353,7 +355,7 @@ LogicalResult ConcatOp::verify() {
       if (i != dim && typeOf(input).getDimSize(i) != getType().getDimSize(i))
         return tp::emitOpError(*this, ErrorCode::TypeMismatch)
                << "expects inputs that agree with the result in all dimensions "
-                  "but dim";
+                  "except `dim`";
     total += typeOf(input).getDimSize(dim);
   }
   if (total != getType().getDimSize(dim))
@@ -403,7 +405,8 @@ LogicalResult PadOp::verify() {
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
              << "result dimension " << i << " of size "
              << getType().getDimSize(i) << " is too small for " << getLow()[i]
-             << " elements of padding and the input's " << input.getDimSize(i);
+             << " elements of padding and " << input.getDimSize(i)
+             << " elements of the input";
   }
   if (typeOf(getValue()).getRank() != 0)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)

@@ -50,7 +50,7 @@ LogicalResult SpliceOp::verify() {
     if (!fits)
       return tp::emitOpError(*this, ErrorCode::TypeMismatch)
              << "expects inputs that are scalars or agree with the result in "
-                "all dimensions but dim, got "
+                "all dimensions except `dim`, got "
              << type;
   }
   int64_t total = 0;
@@ -62,9 +62,9 @@ LogicalResult SpliceOp::verify() {
             : isInside(start, size, stride, typeOf(input).getDimSize(dim));
     if (!fits) {
       auto error = tp::emitOpError(*this, ErrorCode::BadAttribute);
-      error << "takes " << size << " elements from " << start;
+      error << "takes " << size << " elements with start " << start;
       if (stride != 1)
-        error << " in steps of " << stride;
+        error << " and stride " << stride;
       return error << ", which are not all inside the input " << typeOf(input);
     }
     // A piece of a scalar can have any size, so avoid overflow.

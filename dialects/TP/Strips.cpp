@@ -160,7 +160,7 @@ Value StripLocalizer::getRows(const Fetch &wanted, bool isHere) {
         run.mirrored ? sent.end - rows.end : rows.begin - sent.begin;
     return slice(value, {begin, begin + rows.size()}, wanted.source);
   }
-  llvm_unreachable("the windows' rows were fetched");
+  llvm_unreachable("all rows of the windows have been fetched");
 }
 
 /// Returns the strip of a window: all rows of its blocks in order, with zeros

@@ -111,7 +111,8 @@ FailureOr<uint32_t> ArtifactBuilder::addInput(step::ProgramOp program,
     if (it->second.second != input)
       return program.emitError()
              << prefix(ErrorCode::InputMismatch) << "input " << input.getName()
-             << " is " << input << " here, but " << it->second.second
+             << " is declared as " << input << " here, but as "
+             << it->second.second
              << " in another entry: entries share inputs by name, so give one "
                 "of the two a different tp.name";
     return it->second.first;

@@ -63,7 +63,7 @@ Value AttentionBlock::getArgument(Value operand) {
   for (OpOperand &each : op->getOpOperands())
     if (each.get() == operand)
       return function.getArgument(each.getOperandNumber());
-  llvm_unreachable("the value is an operand of the step");
+  llvm_unreachable("expects an operand of the step");
 }
 
 MemRefType AttentionBlock::typeOf(Value argument) const {

@@ -190,7 +190,7 @@ static FailureOr<LoweredKernels> lowerKernels(ArrayRef<Kernel> kernels,
   MathSupport support;
   support.hasExp2 = support.hasBFloat16 = support.hasQuickDivision = true;
   if (failed(expandMath(result.device, support)))
-    return failAt(first, "functions could not be expanded");
+    return failAt(first, "math functions could not be expanded");
   if (failed(checkMath(result.device)))
     return failure();
   if (failed(lowerToNVVM(result.device, support)))

@@ -19,11 +19,12 @@ using namespace tp::codegen;
 static FailureOr<tprt::SourceRow> makeRow(tprt::ArtifactWriter &writer,
                                           Operation *op, SourceAttr source) {
   auto fail = [&] {
-    return op->emitError() << prefix(ErrorCode::BadSource) << "this part of '"
+    return op->emitError() << prefix(ErrorCode::BadSource)
+                           << "this part of tensor '"
                            << source.getTensor().getValue()
-                           << "' cannot be stored: a weight must be a slice "
-                              "along the dimensions of a view of the stored "
-                              "tensor; cut it only along such dimensions";
+                           << "' cannot be described in an artifact: expects a "
+                              "slice of the reshaped tensor; cut the weight "
+                              "along other dimensions";
   };
   auto toSpan = [](ArrayRef<int64_t> list) {
     return absl::MakeConstSpan(list.data(), list.size());

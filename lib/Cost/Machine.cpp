@@ -109,7 +109,7 @@ Link tp::cost::getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes) {
 
 double tp::cost::getCollectiveTime(const Mesh &mesh,
                                    llvm::ArrayRef<AxisRef> axes, double bytes) {
-  assert(mesh.hasLinks && "bytes have no time without links");
+  assert(mesh.hasLinks && "expects a mesh whose links are known");
   Link link = getLink(mesh, axes);
   return link.alpha + link.beta * bytes;
 }

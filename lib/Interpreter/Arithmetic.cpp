@@ -140,7 +140,7 @@ static int64_t binaryInteger(BinaryKind kind, int64_t a, int64_t b,
   case BinaryKind::Atan2:
     break;
   }
-  llvm_unreachable("the verifier allows this on floats only");
+  llvm_unreachable("the verifier allows this op on floats only");
 }
 
 static int64_t unaryInteger(UnaryKind kind, int64_t x, IntegerType type) {
@@ -160,7 +160,7 @@ static int64_t unaryInteger(UnaryKind kind, int64_t x, IntegerType type) {
     return kind == UnaryKind::Popcount ? bits.popcount() : bits.countl_zero();
   }
   default:
-    llvm_unreachable("the verifier allows this on floats only");
+    llvm_unreachable("the verifier allows this op on floats only");
   }
 }
 

@@ -74,7 +74,7 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
   if (named && named.getValue() != mesh.name)
     return op->emitError() << prefix(ErrorCode::UnknownMesh)
                            << "the program runs on mesh @" << mesh.name
-                           << ", but the op names " << named;
+                           << ", but the op names mesh " << named;
   if (auto index = dyn_cast<AxisIndexOp>(op)) {
     return only(distributor.axisIndex(
         mesh, resolveAxes(index.getAxes().getAxes(), mesh),
@@ -110,7 +110,7 @@ LockstepMachine::Results LockstepMachine::runDeviceOp(Operation *op,
   }
   return op->emitError() << prefix(ErrorCode::NotEvaluable) << "'"
                          << op->getName()
-                         << "' cannot be interpreted at this place";
+                         << "' is not supported by the interpreter";
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,8 +245,8 @@ FailureOr<DeviceValues> LockstepMachine::leaveManual(ManualOp op,
              << prefix(ErrorCode::DevicesDisagree) << "result #" << result
              << ": " << *reason << ", because the region's out sharding is "
              << op.getOutShardings()[result]
-             << "; cut the result along the axes on which devices differ, or "
-                "sum or gather it inside the region";
+             << "; cut the result along the axes along which devices differ, "
+                "or sum or gather it inside the region";
     if (world.kind == World::Whole)
       return DeviceValues{std::get<TensorValue>(whole)};
     for (int64_t device : group)

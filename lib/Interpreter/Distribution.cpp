@@ -126,11 +126,11 @@ Distributor::gather(ArrayRef<TensorValue> parts, const Layout &layout,
         (*result)[at] = value;
       } else if (!evaluator.isClose((*result)[at], value, element, tolerance)) {
         return ("device " + Twine(layout.mesh->getDevice(device)) + " holds " +
-                evaluator.print(value, element) + " at " +
-                printIndex(at, layout.shape) + ", device " +
+                evaluator.print(value, element) + " at index " +
+                printIndex(at, layout.shape) + ", but device " +
                 Twine(layout.mesh->getDevice(writer[at])) + " holds " +
                 evaluator.print((*result)[at], element) +
-                " there: they should be copies of one value")
+                " there, and both must hold copies of one value")
             .str();
       }
     }

@@ -153,7 +153,7 @@ Element DoubleEvaluator::unaryFloat(UnaryKind kind, Element element) {
   case UnaryKind::Not:
   case UnaryKind::Popcount:
   case UnaryKind::CountLeadingZeros:
-    llvm_unreachable("the verifier allows this on integers only");
+    llvm_unreachable("the verifier allows this op on integers only");
   }
   llvm_unreachable("covered switch");
 }
@@ -187,7 +187,7 @@ Element DoubleEvaluator::binaryFloat(BinaryKind kind, Element lhs,
   case BinaryKind::ShiftLeft:
   case BinaryKind::ShiftRightArithmetic:
   case BinaryKind::ShiftRightLogical:
-    llvm_unreachable("the verifier allows this on integers only");
+    llvm_unreachable("the verifier allows this op on integers only");
   }
   llvm_unreachable("covered switch");
 }

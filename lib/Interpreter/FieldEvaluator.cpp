@@ -163,7 +163,7 @@ Element ResidueEvaluator<Field>::binaryFloat(BinaryKind kind, Element a,
   case BinaryKind::ShiftLeft:
   case BinaryKind::ShiftRightArithmetic:
   case BinaryKind::ShiftRightLogical:
-    llvm_unreachable("the verifier allows this on integers only");
+    llvm_unreachable("the verifier allows this op on integers only");
   }
   llvm_unreachable("covered switch");
 }

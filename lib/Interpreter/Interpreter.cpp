@@ -122,8 +122,10 @@ LockstepMachine::Results LockstepMachine::evaluate(Operation *op,
     }
     for (auto [result, output] : llvm::zip_equal(results, entry->second)) {
       if (!output)
-        return op->emitError() << prefix(ErrorCode::NotEvaluable)
-                               << "the value is not stored in the program";
+        return op->emitError()
+               << prefix(ErrorCode::NotEvaluable)
+               << "the elements of this constant are not stored in the "
+                  "program";
       result.push_back(output);
     }
   }
@@ -166,8 +168,11 @@ LockstepMachine::Results LockstepMachine::evaluateDecomposed(Operation *op,
 
 LockstepMachine::Results LockstepMachine::runFor(ForOp op, Frame &frame) {
   if (int64_t(op.getCount()) > options.maxIterations)
-    return op.emitError() << prefix(ErrorCode::EndlessLoop) << "more than "
-                          << options.maxIterations << " iterations";
+    return op.emitError()
+           << prefix(ErrorCode::EndlessLoop) << "the loop has "
+           << int64_t(op.getCount())
+           << " iterations, more than the interpreter's limit of "
+           << options.maxIterations;
   mostIterations = std::max(mostIterations, int64_t(op.getCount()));
   SmallVector<DeviceValues> carried = frame.lookup(op.getInits());
   auto counterType =
@@ -322,7 +327,7 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
     return failure();
   if (arguments.size() != function.getNumArguments())
     return emitError(function.getLoc())
-           << prefix(ErrorCode::InterfaceMismatch) << "takes "
+           << prefix(ErrorCode::InterfaceMismatch) << "the function expects "
            << function.getNumArguments() << " arguments, got "
            << arguments.size();
   SmallVector<DeviceValues> values;
@@ -332,8 +337,8 @@ Interpreter::run(const Program &program, ArrayRef<TensorValue> arguments) {
     if (argument->getShape() != whole.getShape() ||
         argument->getType().getElementType() != whole.getElementType())
       return emitError(function.getLoc())
-             << prefix(ErrorCode::InterfaceMismatch) << "argument #" << index
-             << " is " << whole << ", got " << argument->getType();
+             << prefix(ErrorCode::InterfaceMismatch) << "expects argument #"
+             << index << " to be " << whole << ", got " << argument->getType();
     if (failed(checkSize(function, type, world.devices, options)))
       return failure();
     if (!program.isLocal()) {

@@ -224,7 +224,8 @@ struct Planner::Impl {
       makePlan();
     }
     fitMemory(graph, *price, capacity);
-    LDBG() << price->getHeldBytes() << " of " << capacity << " bytes are held";
+    LDBG() << "the plan needs " << price->getHeldBytes() << " of " << capacity
+           << " bytes";
   }
 
   /// Plans the program with the current rewrites; returns the cost.

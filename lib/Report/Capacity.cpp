@@ -20,10 +20,10 @@ bool tp::reportTooLittleMemory(FunctionOpInterface function,
     return false;
   function.getContext()->getDiagEngine().emit(function.getLoc(), severity)
       << prefix(ErrorCode::TooLittleMemory) << "@" << function.getName()
-      << " holds up to " << formatBytes(held) << " on a device, which may use "
-      << formatBytes(capacity)
-      << ", and no plan was found that takes less: use more devices or a "
-         "smaller batch, cut more along the axes (plan=, zero=), or allow more "
-         "with memory=";
+      << " needs up to " << formatBytes(held)
+      << " of memory on a device, which may use " << formatBytes(capacity)
+      << ", and no plan was found that needs less: use more devices or a "
+         "smaller batch, cut more along the axes (plan=, zero=), or raise "
+         "memory=";
   return true;
 }

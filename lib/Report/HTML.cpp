@@ -233,7 +233,7 @@ private:
     // Above this size a picture does not help.
     constexpr size_t kMost = 64;
     if (picture.boxes.size() == 1 && picture.notes.empty()) {
-      os << "<span class=\"soft\">whole on all</span>";
+      os << "<span class=\"soft\">whole on every device</span>";
       return;
     }
     if (picture.rowLabels.size() > kMost ||

@@ -94,8 +94,8 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
     llvm::raw_string_ostream os(text);
     os << "devices along ";
     printAxes(os, mesh, sharding.unreduced, /*quoted=*/false);
-    os << " hold parts of a " << stringify(sharding.kind)
-       << " that is not done yet";
+    os << " hold partial values, whose " << stringify(sharding.kind)
+       << " is not computed yet";
     picture.notes.push_back(text);
   }
   return picture;

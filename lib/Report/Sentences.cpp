@@ -166,8 +166,8 @@ static std::string describeRule(LossRule rule, AxisRefAttr winner) {
 }
 
 std::string tp::describeLoss(LossAttr loss) {
-  return formatAxis(loss.getAxis(), /*quoted=*/true) + " did not reach dim " +
-         std::to_string(loss.getDim()) + " from " +
+  return "axis " + formatAxis(loss.getAxis(), /*quoted=*/true) +
+         " did not reach dim " + std::to_string(loss.getDim()) + " from " +
          formatValue(loss.getFrom()) + " through " +
          formatOp(loss.getOver(), loss.getAt()) + ": " +
          describeRule(loss.getRule(), loss.getWinner());
@@ -177,13 +177,12 @@ std::string tp::describeAlternative(AlternativeAttr alternative,
                                     ShardingTable &table) {
   double cost = alternative.getCost().convertToDouble();
   bool isTimed = alternative.getUnit() == CostUnit::Seconds;
-  // Without times, a cost in bytes contains arithmetic, converted to bytes, and
-  // not only the bytes that are sent.
-  return "as " + formatSharding(alternative.getSharding(), table) +
-         ": all else equal, " +
+  // Without times, arithmetic is also counted in bytes, so not all of these
+  // bytes are sent.
+  return "as " + formatSharding(alternative.getSharding(), table) + ": costs " +
          (isTimed ? formatTime(cost * 1e6) : formatBytes(std::llround(cost))) +
-         " more per device" +
-         (isTimed ? "" : ", with arithmetic counted in bytes");
+         " more per device if nothing else changes" +
+         (isTimed ? "" : ", with computation converted to bytes");
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,7 +194,7 @@ std::string tp::describePrice(PriceKind kind) {
   case PriceKind::Plan:
     return "the layouts that were chosen";
   case PriceKind::Loops:
-    return "loops of unknown length are counted once, not four times";
+    return "loops of unknown length count four times in the plan, once here";
   case PriceKind::Weights:
     return "cannot estimate compute time: no machine is given";
   case PriceKind::Exchanges:

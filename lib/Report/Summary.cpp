@@ -198,7 +198,8 @@ std::string tp::describeCall(const FunctionReport &function) {
   if (!function.timed || function.compute == 0)
     return "";
   return "predicted: " + formatTime(function.getPredicted()) + " per call" +
-         (function.overlap.isKnown ? "" : ", if each collective is waited for");
+         (function.overlap.isKnown ? ""
+                                   : ", if devices wait for each collective");
 }
 
 std::string tp::compareTimes(const FunctionReport &function) {
@@ -221,7 +222,7 @@ std::string tp::describeOverlap(const FunctionReport &function) {
          " of it waiting for collectives; without overlap: " +
          formatTime(overlap.written) + ", " +
          formatTime(overlap.getCommunication()) +
-         " of it waiting; no order takes less than " +
+         " of it waiting; no order of the ops takes less than " +
          formatTime(overlap.bound);
 }
 
@@ -233,8 +234,9 @@ std::string tp::describeReplicated(const FunctionReport &function) {
   auto format = [](const Operations &operations) {
     return formatNumber("%.1f %%", 100 * operations.getShare());
   };
-  std::string text = "every device repeats the same computation: " +
-                     format(function.operations) + " of its operations";
+  std::string text =
+      "repeated on every device: " + format(function.operations) +
+      " of the operations";
   Operations outside = function.operations;
   llvm::SmallVector<const LayerEntry *> layers;
   for (const LayerEntry &layer : function.layers) {

@@ -82,8 +82,8 @@ JsonFile::Scan JsonFile::scan(StringRef text) {
     case '{':
     case '[':
       if (levels.size() == kMaxDepth) {
-        result.depth =
-            Error{here, "nested deeper than " + std::to_string(kMaxDepth)};
+        result.depth = Error{here, "nested deeper than " +
+                                       std::to_string(kMaxDepth) + " levels"};
         return result;
       }
       if (level && !level->isObject)

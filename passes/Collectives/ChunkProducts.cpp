@@ -247,8 +247,8 @@ void BlockChunker::report(Operation *op, StringRef what,
   };
   if (!verdict.why.empty()) {
     remark::missed(op->getLoc(), options)
-        << "devices wait " + us(verdict.whole) + " for it; " + what.str() +
-               " could hide this time, but " + verdict.why;
+        << "devices wait " + us(verdict.whole) + " for this collective; " +
+               what.str() + " could hide this time, but " + verdict.why;
     return;
   }
   if (verdict.pieces == 0) {

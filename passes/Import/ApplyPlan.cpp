@@ -163,12 +163,12 @@ FailureOr<TensorSharding> PlanApplier::getExplicit(const PlanRule &rule,
     if (std::optional<ShardingError> error =
             verify(sharding, mesh, type.getRank()))
       return emitError(loc)
-             << prefix(ErrorCode::PlanDoesNotFit) << "\""
+             << prefix(ErrorCode::PlanDoesNotFit) << "plan entry \""
              << rule.pattern.getText() << "\" does not fit " << what
              << " of type " << type << ": " << error->message;
   } else if (rule.word->action != PlanWord::Action::Replicate) {
     return emitError(loc)
-           << prefix(ErrorCode::PlanDoesNotFit) << "\""
+           << prefix(ErrorCode::PlanDoesNotFit) << "plan entry \""
            << rule.pattern.getText() << "\" cuts the features of " << what
            << ", but only the features of a projection, an embedding or a bias "
               "can be cut; write \"replicate\" or a list of axes per dimension";
@@ -231,13 +231,12 @@ FailureOr<TensorSharding> PlanApplier::getSharding(const PlanRule &rule,
     return getExplicit(rule, type, argument.getLoc(), "argument " + name);
   if (rule.word->isPacked && !dims.empty() && !name.contains('#'))
     return emitError(rule.loc)
-           << prefix(ErrorCode::PlanDoesNotFit) << "\""
+           << prefix(ErrorCode::PlanDoesNotFit) << "plan entry \""
            << rule.pattern.getText() << "\" cuts each part of argument " << name
-           << ", but the argument has no parts: tp-split-packed splits an "
-              "argument only if it reads a whole stored tensor of its own name "
-              "(tp.source) and the program slices it into parts; write "
-              "\"colwise\", "
-              "\"rowwise\" or a list of axes per dimension";
+           << ", but the argument has no parts: write \"colwise\", "
+              "\"rowwise\" or a list of axes per dimension; tp-split-packed "
+              "only splits an argument that the program slices into parts and "
+              "that reads a whole stored tensor of its own name (tp.source)";
   auto sharding = TensorSharding::replicate(type.getRank());
   cut(sharding, dims, argument);
   return sharding;
@@ -401,13 +400,13 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
     if (!use.matched && rule.isShipped) {
       addIdle();
       emitWarning(rule.loc)
-          << prefix(ErrorCode::UnmatchedPattern) << "\""
+          << prefix(ErrorCode::UnmatchedPattern) << "plan entry \""
           << rule.pattern.getText() << "\" matches no argument";
     } else if (!use.matched) {
       isUnmatched = true;
       std::string near = getNearNames(rule.pattern.getText(), known);
       InFlightDiagnostic diagnostic = emitError(rule.loc);
-      diagnostic << prefix(ErrorCode::UnmatchedPattern) << "\""
+      diagnostic << prefix(ErrorCode::UnmatchedPattern) << "plan entry \""
                  << rule.pattern.getText()
                  << "\" matches neither an argument nor the name of a result";
       if (near.empty())
@@ -417,8 +416,8 @@ LogicalResult PlanApplier::checkUses(ModuleOp module) {
     } else if (!use.applied) {
       addIdle();
       emitWarning(rule.loc)
-          << prefix(ErrorCode::IdlePlanEntry) << "\"" << rule.pattern.getText()
-          << "\" has no effect: "
+          << prefix(ErrorCode::IdlePlanEntry) << "plan entry \""
+          << rule.pattern.getText() << "\" has no effect: "
           << (use.isFirst
                   ? "all arguments that it matches have shardings of their own"
                   : "patterns before it match all of its arguments");

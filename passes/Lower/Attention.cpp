@@ -29,7 +29,8 @@ static AttentionSize sizeOf(AttentionOpInterface op) {
 static std::string findObstacle(AttentionOpInterface op) {
   Type element = op.getQuery().getType().getElementType();
   if (!element.isF32() && !element.isF16() && !element.isBF16())
-    return llvm::formatv("attention kernels do not support {0}", element);
+    return llvm::formatv(
+        "attention kernels do not support elements of type {0}", element);
   AttentionSize size = sizeOf(op);
   int64_t bytes = step::getElementBytes(element);
   for (int64_t features : {size.features, size.valueFeatures})

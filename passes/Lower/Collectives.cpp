@@ -202,7 +202,7 @@ static step::CollectiveKind toStep(CollectiveKind kind) {
   case CollectiveKind::ToPartial:
     break;
   }
-  llvm_unreachable("these are row programs");
+  llvm_unreachable("these collectives are lowered to row programs");
 }
 
 /// Lowers one launch, which sends one tensor or several.

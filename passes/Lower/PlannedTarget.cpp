@@ -24,9 +24,9 @@ FailureOr<const Target *> tp::getPlannedTarget(ModuleOp module,
   bool isPlanned = !plan.target.empty();
   if (isPlanned && (name != plan.target || (fp8 && !plan.fp8)))
     return module.emitError()
-           << prefix(ErrorCode::OtherTarget) << "expects "
-           << format(plan.target, plan.fp8)
-           << ", which the module is planned for, got " << format(name, fp8)
+           << prefix(ErrorCode::OtherTarget)
+           << "expects the target that the module was planned for, "
+           << format(plan.target, plan.fp8) << ", got " << format(name, fp8)
            << "; give the target only to the first pass";
   if (!isPlanned) {
     plan.target = name;

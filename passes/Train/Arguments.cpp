@@ -89,8 +89,8 @@ const std::string *Arguments::find(StringRef key) {
 }
 
 void Arguments::fail(StringRef key, StringRef text, const Twine &expected) {
-  complain() << "'" << key << "=" << text << "' of '" << name
-             << "': " << expected.str();
+  complain() << "argument '" << key << "=" << text << "' of '" << name
+             << "' is not valid: " << expected.str();
 }
 
 double Arguments::getNumber(StringRef key, double fallback,

@@ -141,7 +141,7 @@ FailureOr<bool> TwiceComputed::verify(const Program &program, unsigned number,
       isKnown = isKnown && isNumber(made);
     if (std::optional<int64_t> i = findDifference(made, wanted))
       return function.emitError()
-             << prefix(ErrorCode::WrongAccumulation) << "'"
+             << prefix(ErrorCode::WrongAccumulation) << "output '"
              << getOutputName(function, result).getValue() << "' differs"
              << condition << ": element "
              << printIndex(*i, made.getType().getShape()) << " is "

@@ -45,7 +45,7 @@ tp::findDifference(DenseEvaluator &evaluator, const TensorValue &local,
     return std::nullopt;
   std::string text;
   llvm::raw_string_ostream(text)
-      << "at " << printIndex(first, b.getShape()) << " it is "
+      << "element " << printIndex(first, b.getShape()) << " is "
       << evaluator.print(a[first], element)
       << ", but in the whole program it is "
       << evaluator.print(b[first], element) << " (" << count << " of "

@@ -91,8 +91,8 @@ LogicalResult RuleVerifier::verifyFactors() {
                            "to be cut";
         if (axes && *axes != own)
           return emit() << nameOf(t) << " is cut along " << print(own)
-                        << ", but along the same dimension of the op's rule, "
-                        << nameOf(first) << " is cut along " << print(*axes);
+                        << ", but " << nameOf(first) << " is cut along "
+                        << print(*axes) << " in the corresponding dimension";
         if (!axes)
           first = t;
         axes = own;

@@ -199,9 +199,8 @@ LogicalResult VerifyAgainst::verifyEither(func::FuncOp local,
     if (failed(result) && !prepared && !said.empty())
       said.front().attachNote()
           << "the program was compared only with the whole program as it is "
-             "written: to compare it with the prepared whole program as well, "
-             "register tp-shard "
-             "(registerTPOptPipelines)";
+             "written: to compare it also with the whole program as tp-shard "
+             "prepares it, register that pipeline (registerTPOptPipelines)";
   }
   for (Diagnostic &diagnostic : said)
     getContext().getDiagEngine().emit(std::move(diagnostic));

@@ -15,7 +15,7 @@
 using namespace tprt;
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-              "artifacts are used as they are stored");
+              "artifacts are little-endian and used without conversion");
 
 uint32_t tprt::getRowSize(SectionKind kind) {
   switch (kind) {

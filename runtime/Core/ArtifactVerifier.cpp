@@ -126,10 +126,9 @@ absl::Status Verifier::verifyMesh() const {
   for (const PlaceRow &place : artifact.rows<PlaceRow>()) {
     TPRT_RETURN_IF_ERROR(verifyAxes(place.axes));
     if (place.plus < 0 || place.plus >= artifact.getGroupSize(place.axes))
-      return fail(
-          "a place has an offset of ", place.plus,
-          ", but it must be at least 0 and less than the number of places, ",
-          artifact.getGroupSize(place.axes));
+      return fail("the offset of a device position is ", place.plus,
+                  ", but must be from 0 to ",
+                  artifact.getGroupSize(place.axes) - 1);
   }
   return absl::OkStatus();
 }

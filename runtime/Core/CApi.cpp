@@ -235,7 +235,7 @@ tprt_status tprt_read(tprt_session *session, const char *name, void *data,
 }
 
 const char *tprt_error(const tprt_session *session) {
-  return session ? session->error.c_str() : "no session";
+  return session ? session->error.c_str() : "the session is a null pointer";
 }
 
 int tprt_exit_code(tprt_status status) {

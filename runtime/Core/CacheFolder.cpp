@@ -65,7 +65,7 @@ absl::StatusOr<CacheFolder> CacheFolder::open() {
   if (info.st_mode & 022)
     return fail(folder.path, "can be written to by other users; remove it");
   if (info.st_mode & 077 && ::fchmod(folder.descriptor, 0700) != 0)
-    return failBecause("close to others", folder.path);
+    return failBecause("deny other users access to", folder.path);
   return folder;
 }
 

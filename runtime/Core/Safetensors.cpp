@@ -327,7 +327,7 @@ absl::Status SafetensorsFolder::readIndex(const std::string &path) {
         ": expects a JSON object with a weight_map, nested at most to depth ",
         kMaxDepth);
   if (!duplicate.empty())
-    return makeError(ErrorCode::WeightsDuplicate, path, ": '", duplicate,
+    return makeError(ErrorCode::WeightsDuplicate, path, ": key '", duplicate,
                      "' occurs twice");
   for (auto item = map->begin(); item != map->end(); ++item) {
     // The value must name a file in the same folder: an index must not refer to

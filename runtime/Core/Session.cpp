@@ -86,7 +86,7 @@ absl::Status Session::bindLocal(absl::string_view name, DType dtype,
   TPRT_RETURN_IF_ERROR(checkIdle());
   TPRT_ASSIGN_OR_RETURN(uint32_t index, findInput(name));
   TPRT_RETURN_IF_ERROR(writeWhole(index, dtype, shape, bytes));
-  agree(nameInput(name), "each rank's own");
+  agree(nameInput(name), "set for this rank only");
   return absl::OkStatus();
 }
 
@@ -104,7 +104,7 @@ absl::Status Session::bindRows(absl::string_view name,
       return checkBools(name, input.dtype, {block, bytes});
     }));
   isBound[index] = true;
-  agree(nameInput(name), "each rank's own");
+  agree(nameInput(name), "set for this rank only");
   return absl::OkStatus();
 }
 

@@ -114,7 +114,7 @@ absl::Status StepVerifier::verifyStep(const StepRow &step) const {
     return verifyRow<Row>(step);
 #include "runtime/Core/ArtifactEnums.def"
   }
-  return fail("kind ", static_cast<uint32_t>(step.kind), " is unknown");
+  return fail("step kind ", static_cast<uint32_t>(step.kind), " is unknown");
 }
 
 template <typename Row>
@@ -122,7 +122,7 @@ absl::Status StepVerifier::verifyRow(const StepRow &step) const {
   absl::Span<const Row> rows = artifact.rows<Row>();
   if (step.row >= rows.size())
     return fail("the step names row number ", step.row,
-                ", but its table has only ", rows.size());
+                ", but its table has only ", rows.size(), " rows");
   TPRT_RETURN_IF_ERROR(verifyFields(rows[step.row]));
   for (const StepAccess &access : getAccesses(artifact, step))
     TPRT_RETURN_IF_ERROR(verifyAccess(access));
@@ -215,7 +215,7 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
     absl::Span<const BundleRow> bundles = artifact.rows<BundleRow>();
     if (buffer.index >= bundles.size())
       return fail("the step names bundle number ", buffer.index,
-                  ", but there are only ", bundles.size());
+                  ", but there are only ", bundles.size(), " bundles");
     for (int64_t member : artifact.integers(bundles[buffer.index].members))
       if (!absl::c_linear_search(artifact.integers(entry.inputs), member))
         return fail("bundle ", buffer.index, " does not belong to the entry");
@@ -237,8 +237,8 @@ absl::Status StepVerifier::verifyBuffer(const BufferRow &buffer,
   if (buffer.place != kNone &&
       (buffer.counter != kNone ||
        buffer.place >= artifact.rows<PlaceRow>().size()))
-    return fail("the address of a buffer depends on a place that does not "
-                "exist, or on a place and a loop at once");
+    return fail("the address of a buffer depends on an unknown device "
+                "position, or on both a device position and a loop");
   int64_t step = buffer.step == INT64_MIN ? INT64_MAX : std::abs(buffer.step);
   distance = checkedMultiply(getPositions(buffer) - 1, step);
   bool isForward = buffer.step >= 0;
@@ -420,13 +420,15 @@ absl::Status StepVerifier::verifyOperands(const CollectiveRow &row) const {
 
 absl::Status StepVerifier::verifyFields(const CopyRow &copy) const {
   if (copy.rank > kMaxDims)
-    return fail("a copy has too many dimensions, ", copy.rank, " dimensions");
+    return fail("a copy has ", copy.rank,
+                " dimensions, more than the maximum of ", kMaxDims);
   return absl::OkStatus();
 }
 
 absl::Status StepVerifier::verifyFields(const FillRow &fill) const {
   if (fill.rank > kMaxDims)
-    return fail("a fill has too many dimensions, ", fill.rank, " dimensions");
+    return fail("a fill has ", fill.rank,
+                " dimensions, more than the maximum of ", kMaxDims);
   return absl::OkStatus();
 }
 

@@ -82,7 +82,7 @@ func.func @hidden(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@me
 // The gathered dimension is summed over.
 // CHECK-LABEL: func.func @summed
 // CHECK-NOT: tp.gather_einsum
-// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="devices wait {{[0-9.]+}} us for it; gathering while multiplying could hide this time, but every product either sums over the gathered dimension or has it in both operands"
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="devices wait {{[0-9.]+}} us for this collective; gathering while multiplying could hide this time, but every product either sums over the gathered dimension or has it in both operands"
 func.func @summed(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
                   %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>})
     -> (tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>}) {
@@ -96,8 +96,8 @@ func.func @summed(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@me
 // CHECK-LABEL: func.func @between
 // CHECK-NOT: tp.gather_einsum
 // CHECK-NOT: tp.einsum_scatter
-// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="devices wait {{[0-9.]+}} us for it; gathering while multiplying could hide this time, but tp.silu stands between the collective and the product"
-// REMARK: remark: [Missed] multiplying while scattering | {{.*}} Remark="devices wait {{[0-9.]+}} us for it; multiplying while scattering could hide this time, but tp.add stands between the collective and the product"
+// REMARK: remark: [Missed] gathering while multiplying | {{.*}} Remark="devices wait {{[0-9.]+}} us for this collective; gathering while multiplying could hide this time, but tp.silu stands between the collective and the product"
+// REMARK: remark: [Missed] multiplying while scattering | {{.*}} Remark="devices wait {{[0-9.]+}} us for this collective; multiplying while scattering could hide this time, but tp.add stands between the collective and the product"
 func.func @between(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
                    %up: tensor<4096x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
                    %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
@@ -116,7 +116,7 @@ func.func @between(%x: tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@m
 // CHECK-LABEL: func.func @unreduced
 // By the machine's times it pays to multiply twice and add after: the second product has
 // addends as an operand, and does not make them.
-// UNREDUCED: remark: [Missed] multiplying while scattering | {{.*}} Remark="devices wait {{[0-9.]+}} us for it; multiplying while scattering could hide this time, but an operand of the product is unreduced"
+// UNREDUCED: remark: [Missed] multiplying while scattering | {{.*}} Remark="devices wait {{[0-9.]+}} us for this collective; multiplying while scattering could hide this time, but an operand of the product is unreduced"
 func.func @unreduced(%g: tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {"model"}]>},
                      %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>},
                      %narrow: tensor<4096x512xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>})

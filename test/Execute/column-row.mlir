@@ -7,7 +7,7 @@
 
 // Without the sum, devices hold addends where copies are promised.
 // RUN: not tp-opt %t/no-sum.mlir --tp-verify-against=whole=%t/whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=NO-SUM
-// NO-SUM: error: [TP0702] function 'mlp', result #0: device {{[0-9]+}} holds {{.*}} at [0, 0], device 0 holds {{.*}} there: they should be copies of one value
+// NO-SUM: error: [TP0702] function 'mlp', result #0: device {{[0-9]+}} holds {{.*}} at index [0, 0], but device 0 holds {{.*}} there, and both must hold copies of one value
 // NO-SUM: remark: the programs first differ at "y": the copies of this value differ between devices
 // NO-SUM: whole.mlir:{{.*}}: note: this is the value in the whole program
 
@@ -24,9 +24,9 @@
 // The second weight twice: named are function, result, place and both values,
 // and the first op that is wrong.
 // RUN: not tp-opt %t/wrong-value.mlir --tp-verify-against=whole=%t/whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=WRONG-VALUE
-// WRONG-VALUE: wrong-value.mlir:{{.*}}: error: [TP0705] function 'mlp', result #0 ("y"): at [0, 0] it is {{.*}}, but in the whole program it is {{.*}} elements differ)
+// WRONG-VALUE: wrong-value.mlir:{{.*}}: error: [TP0705] function 'mlp', result #0 ("y"): element [0, 0] is {{.*}}, but in the whole program it is {{.*}} elements differ)
 // WRONG-VALUE: whole.mlir:{{.*}}: note: this is the whole program; seed 1, trial 0
-// WRONG-VALUE: wrong-value.mlir:{{.*}}: remark: the programs first differ at "h": at [0, 0] it is
+// WRONG-VALUE: wrong-value.mlir:{{.*}}: remark: the programs first differ at "h": element [0, 0] is
 
 //--- whole.mlir
 func.func @mlp(%x: tensor<4x6xf32> {tp.name = "x"}, %w1: tensor<6x8xf32> {tp.name = "w1"},

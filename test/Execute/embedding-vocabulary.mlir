@@ -8,7 +8,7 @@
 
 // An id past the end must not find the padding of the last block.
 // RUN: not tp-opt %t/unguarded.mlir --tp-verify-against="whole=%t/whole.mlir trials=4" -o %t/out 2>&1 | FileCheck %s --check-prefix=UNGUARDED
-// UNGUARDED: error: [TP0705] function 'lookup', result #0: at [{{.*}}, 0] it is 1, but in the whole program it is 0 ({{.*}})
+// UNGUARDED: error: [TP0705] function 'lookup', result #0: element [{{.*}}, 0] is 1, but in the whole program it is 0 ({{.*}})
 
 //--- whole.mlir
 func.func @lookup(%table: tensor<10x4xf32>, %ids: tensor<7xi32>) -> tensor<7x4xf32> {

@@ -8,8 +8,8 @@
 
 // Without the mask, two ones of the constant are summed that are not there.
 // RUN: not tp-opt %t/unmasked.mlir --tp-verify-against=whole=%t/whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=UNMASKED
-// UNMASKED: error: [TP0705] function 'f', result #2: at [0] it is {{[0-9.e+-]+}}, but in the whole program it is {{.*}} (3 of 3 elements differ)
-// UNMASKED: remark: the programs first differ at "s": at [0] it is
+// UNMASKED: error: [TP0705] function 'f', result #2: element [0] is {{[0-9.e+-]+}}, but in the whole program it is {{.*}} (3 of 3 elements differ)
+// UNMASKED: remark: the programs first differ at "s": element [0] is
 
 //--- whole.mlir
 func.func @f(%x: tensor<3x10xf32>, %b: tensor<10xf32>, %w: tensor<10x5xf32>) -> (tensor<3x5xf32>, tensor<3xf32>, tensor<3xf32>) {

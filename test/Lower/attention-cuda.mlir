@@ -72,7 +72,7 @@ func.func @odd(%q: tensor<1x4x1x1x10xbf16>, %k: tensor<1x4x1x10xbf16>) -> tensor
 // CHECK-LABEL: step.program @wide
 // CHECK-NOT:   step.attention
 func.func @wide(%q: tensor<1x4x1x1x16xf64>, %k: tensor<1x4x1x16xf64>) -> tensor<1x4x1x1x16xf64> {
-  // expected-remark @below {{this attention runs without an attention kernel: attention kernels do not support f64}}
+  // expected-remark @below {{this attention runs without an attention kernel: attention kernels do not support elements of type f64}}
   %o = tp.attention %q, %k, %k {scale = 0.25 : f64}
       : (tensor<1x4x1x1x16xf64>, tensor<1x4x1x16xf64>, tensor<1x4x1x16xf64>) -> tensor<1x4x1x1x16xf64>
   return %o : tensor<1x4x1x1x16xf64>

@@ -41,7 +41,7 @@ func.func @none(%a: tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]
 // CHECK-SAME: %arg0: tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x", ?}]>}
 // CHECK: spmd.barrier %{{.+}} allowed_direction = backward
 func.func @old(%a: tensor<4xf32>) -> (tensor<4xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}) {
-  // WARNING: warning: [TP0308] "forward" is the direction to stop, but the direction to allow must be named: write allowed_direction = backward
+  // WARNING: warning: [TP0308] "forward" is the old syntax, which names the direction to stop: name the direction to allow, allowed_direction = backward
   %0 = spmd.barrier %a "forward" : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -49,7 +49,7 @@ func.func @old(%a: tensor<4xf32>) -> (tensor<4xf32> {spmd.sharding = #spmd.shard
 // CHECK-LABEL: func.func @old_both(
 // CHECK: spmd.barrier %{{.+}} allowed_direction = none
 func.func @old_both(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // WARNING: warning: [TP0308] "both" is the direction to stop, but the direction to allow must be named: write allowed_direction = none
+  // WARNING: warning: [TP0308] "both" is the old syntax, which names the direction to stop: name the direction to allow, allowed_direction = none
   %0 = spmd.barrier %a "both" : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

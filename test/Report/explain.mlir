@@ -30,15 +30,15 @@
 
 // OUT:     'out' in @main
 // OUT:       now         [{"data"}, {}], unreduced={"model"}, per device f32[4,8]
-// OUT:       * as {{.*}}: all else equal, {{[0-9.]+ [KMi]*B}} more per device, with arithmetic counted in bytes
+// OUT:       * as {{.*}}: costs {{[0-9.]+ [KMi]*B}} more per device if nothing else changes, with computation converted to bytes
 // OUT:       > all_reduce {model}, 192 B sent by every device, for
 // OUT-NEXT:      inner dimension: a dimension cut along {model} was contracted
 // OUT-NEXT:      to avoid it: cut 'out' along {model}
-// OUT:       (devices along {model} hold parts of a sum that is not done yet)
+// OUT:       (devices along {model} hold partial values, whose sum is not computed yet)
 
 // B:       'b' in @main
 // B:         now         [{}, {}], per device f32[8,8]
-// B:         "data" did not reach dim 0 from {{.*}}: the dimension is closed: its annotation has no `?`, or the plan that comes with an imported model does not name it
+// B:         axis "data" did not reach dim 0 from {{.*}}: the dimension is closed: its annotation has no `?`, or the plan that comes with an imported model does not name it
 // B:         every device holds all of it
 
 // BLANKS: 'tp.tanh at line 61' in @main

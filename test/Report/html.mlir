@@ -9,7 +9,7 @@
 // RUN: tp-opt %S/../Tools/mistakes/Inputs/mlp.mlir --tp-shard=machine=h100 --tp-report=%t.plan.html -o /dev/null
 // RUN: FileCheck %s --input-file=%t.plan.html --check-prefix=PLAN
 // PLAN: verified: field, by computing this program and the whole program
-// PLAN: predicted: {{.*}} us per call, if each collective is waited for
+// PLAN: predicted: {{.*}} us per call, if devices wait for each collective
 // PLAN: planned 1 reshard, proved optimal
 // RUN: not grep -E "https?:|src=|<script" %t.html
 

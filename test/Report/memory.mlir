@@ -29,7 +29,7 @@
 // IR: spmd.all_gather %arg2
 // IR: spmd.all_gather %arg1
 
-// TABLE: memory.mlir:{{[0-9]+}}:1: warning: [TP0415] @main holds up to {{.*}} on a device, which may use 4.0 KiB
+// TABLE: memory.mlir:{{[0-9]+}}:1: warning: [TP0415] @main needs up to {{.*}} of memory on a device, which may use 4.0 KiB
 // TABLE: DOES NOT FIT: {{.*}} of 4.0 KiB, {{.*}} are missing
 
 spmd.mesh @mesh <["data"=4]>

@@ -8,7 +8,7 @@
 // CHECK:      @main: 3 all_reduce;
 // CHECK-NEXT:   on model=2, 2 devices (h100)
 // CHECK-NEXT:   verified: field, by computing this program and the whole program
-// CHECK-NEXT:   predicted: {{[0-9.]+}} us per call, if each collective is waited for
+// CHECK-NEXT:   predicted: {{[0-9.]+}} us per call, if devices wait for each collective
 // CHECK:        largest, by bytes sent
 // CHECK-NEXT:     {{.*}} all_reduce {model} of layers.0..2.down, each
 // CHECK-NOT:      all_reduce

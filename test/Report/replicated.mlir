@@ -13,9 +13,9 @@
 // RUN: FileCheck %s --check-prefix=TABLE --input-file=%t.html
 
 // TABLE-LABEL: @main
-// TABLE:       every device repeats the same computation: 50.0 % of its operations, 100.0 % of layers.1, 5.6 % of
+// TABLE:       repeated on every device: 50.0 % of the operations, 100.0 % of layers.1, 5.6 % of
 // TABLE-LABEL: @cut
-// TABLE-NOT:   repeats the same
+// TABLE-NOT:   repeated on every device
 
 // CHECK:      "name": "layers.0",
 // CHECK:      "flops_per_device": 1152,

@@ -33,7 +33,7 @@
 // CHECK-NEXT:     peak               5.3 KiB  capacity unknown
 
 // TIMED:      on data=2 x model=4, 8 devices (h100)
-// TIMED:      predicted: 40.0 us per call, if each collective is waited for
+// TIMED:      predicted: 40.0 us per call, if devices wait for each collective
 // TIMED:      all_reduce          model                            3   6.0 KiB   9.0 KiB   30.0 us      75 %
 // TIMED:      peak               5.3 KiB  fits: 0.0 % of 74.5 GiB
 // TIMED:      compute {{.*}}, communication 40.0 us: ratio {{.*}}, the links are the bottleneck

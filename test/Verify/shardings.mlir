@@ -20,7 +20,7 @@ func.func @forgotten(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, 
 spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @mismatch(%a: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"x"}, {}]>},
                     %b: tensor<4x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"y"}, {}]>}) -> tensor<4x8xf32> {
-  // expected-error @+1 {{[TP0712] tp.add: operand #1 is cut along {"y"}, but along the same dimension of the op's rule, operand #0 is cut along {"x"}}}
+  // expected-error @+1 {{[TP0712] tp.add: operand #1 is cut along {"y"}, but operand #0 is cut along {"x"} in the corresponding dimension}}
   %0 = tp.add %a, %b {spmd.shardings = [#spmd.sharding<@mesh, [{"x"}, {}]>]} : tensor<4x8xf32>
   return %0 : tensor<4x8xf32>
 }

@@ -172,7 +172,7 @@ absl::Status tprun::checkTokens(Session &session, const Options &options,
       "check tokens: %zu of %zu equal: %s\n", same, wanted.size(),
       isEqual ? "ok"
       : isUndecided
-          ? "undecided from there on, because rounding alone changes the choice"
+          ? "undecided after these, because rounding alone changes the choice"
           : "WRONG");
   if (isEqual || (isUndecided && same > 0))
     return absl::OkStatus();

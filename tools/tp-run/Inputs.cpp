@@ -63,9 +63,9 @@ static absl::Status bindOne(Session &session, const std::string &name,
       return makeError(ErrorCode::BadOption, "--input ", name, ": '", piece,
                        "' is neither a number nor a .safetensors file");
     if (!holds(row.dtype, values.back()))
-      return makeError(ErrorCode::InputMismatch, "input '", name, "' is ",
-                       getName(row.dtype), ", but ", piece,
-                       " is not accepted; ",
+      return makeError(ErrorCode::InputMismatch, "input '", name,
+                       "' is of type ", getName(row.dtype),
+                       ", which cannot hold ", piece, "; ",
                        std::abs(values.back()) < 0x1p53
                            ? "write whole numbers in its range"
                            : "give numbers from 2^53 on in a .safetensors "

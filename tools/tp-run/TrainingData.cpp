@@ -81,12 +81,12 @@ absl::Status TrainingData::addColumn(Column column, size_t sampleDims,
   if (perStep == 0 || elements == 0)
     return makeError(ErrorCode::TrainingData, "input '", column.input, "' is ",
                      describe(column.dtype, column.shape),
-                     ", which has no elements for a sample");
+                     ", but a dimension of size 0 leaves no data for a sample");
   if (!columns.empty() && perStep != samplesPerStep)
     return makeError(ErrorCode::TrainingData, "input '", column.input, "' is ",
                      describe(column.dtype, column.shape), " and takes ",
-                     perStep, " samples a step, but '", columns.front().input,
-                     "' takes ", samplesPerStep,
+                     perStep, " samples a step, but input '",
+                     columns.front().input, "' takes ", samplesPerStep,
                      "; give one of them by --input");
   if (!columns.empty() && count != samples)
     return makeError(ErrorCode::TrainingData, "the data has ", count,
@@ -154,7 +154,8 @@ absl::Status TrainingData::openTokens(const Artifact &artifact,
     auto own = static_cast<uint64_t>(shape.back());
     if (!columns.empty() && own != sequence)
       return makeError(ErrorCode::TrainingData, "--train=", path, ": input '",
-                       name, "' takes ", own, " tokens of a sample, but '",
+                       name, "' takes ", own,
+                       " tokens of a sample, but input '",
                        columns.front().input, "' takes ", sequence);
     sequence = own;
     Column column{std::string(name), input->dtype, shape, 0, nullptr, tokens};

@@ -57,7 +57,7 @@ public:
       return std::move(err);
     for (const Factor &info : rule.factors)
       if (info.size == unknownSize)
-        return error("the sizes of the letters in (..) around '" +
+        return error("the size of letter '" +
                      llvm::Twine(info.name ? info.name : '?') +
                      "' cannot be determined");
     if (auto err = checkProducts(rule.operands, operandShapes, "operand"))

@@ -146,7 +146,7 @@ void LossCollector::explainFit(unsigned target, unsigned source, const Fit &fit,
   case Obstacle::NotInResult:
     break;
   }
-  llvm_unreachable("not an obstacle to a tensor's own axes");
+  llvm_unreachable("this obstacle does not concern a tensor's own axes");
 }
 
 /// Returns true if the winning axis was propagated to the target in a step that

@@ -88,8 +88,8 @@ PropagationGraph::addShardingGroup(ArrayRef<ValueId> members) {
       continue;
     if (common != open && sharding != common)
       return GraphError{ErrorCode::SharedShardingMismatch,
-                        "its annotation differs from that of another value "
-                        "that shares its sharding",
+                        "this value and another one share one sharding, but "
+                        "their annotations differ",
                         std::nullopt, member};
     common = sharding;
   }
@@ -146,19 +146,22 @@ std::optional<GraphError> PropagationGraph::verify(const Mesh &mesh) const {
                    std::to_string(op.tensors.size() - op.numOperands));
     for (ValueId value : op.tensors)
       if (value >= values.size())
-        return error("there is no value " + std::to_string(value));
+        return error("the op uses value number " + std::to_string(value) +
+                     ", but there are only " + std::to_string(values.size()) +
+                     " values");
     for (auto [t, value] : llvm::enumerate(op.tensors)) {
       const TensorFactors &dims = rule.getTensor(t);
       if (dims.size() != getSharding(value).getRank())
-        return error("the rule gives tensor " + std::to_string(t) + " " +
-                     std::to_string(dims.size()) +
-                     " dimensions, but the tensor has " +
+        return error("the rule has " + std::to_string(dims.size()) +
+                     " dimensions for tensor number " + std::to_string(t) +
+                     ", which has rank " +
                      std::to_string(getSharding(value).getRank()));
       for (const DimFactors &dim : dims)
         for (unsigned f : dim)
           if (f >= rule.factors.size())
-            return error("the rule uses factor " + std::to_string(f) + " of " +
-                         std::to_string(rule.factors.size()));
+            return error("the rule uses factor number " + std::to_string(f) +
+                         ", but it has only " +
+                         std::to_string(rule.factors.size()) + " factors");
     }
   }
   return std::nullopt;

@@ -352,8 +352,8 @@ private:
     AxisList &source = out.dims[dim].axes;
     std::optional<AxisList> rest = dropSuffix(source, list);
     if (!rest)
-      return error("dimension " + llvm::Twine(dim) + " must end with " +
-                   text(mesh, list));
+      return error("dimension " + llvm::Twine(dim) +
+                   " must end with the axes " + text(mesh, list));
     int64_t before = getSize(source);
     source = *rest;
     return checkBoundaries(dim, getSize(source), before);
@@ -400,7 +400,8 @@ llvm::Error StepApplication::makePartial() {
   std::optional<AxisList> idle = subtract(axes, *fromDims);
   if (!idle)
     return error("the axes of the step " + text(mesh, axes) +
-                 " do not include all axes that dimensions lose");
+                 " must include every axis that the step removes from a "
+                 "dimension");
   if (auto err = checkIdle(*idle))
     return err;
   for (auto [dim, list] : llvm::enumerate(step.dimAxes))
@@ -464,8 +465,8 @@ llvm::Error StepApplication::exchange() {
   int64_t share = 1;
   for (unsigned dim = 0; dim < in.getRank(); ++dim) {
     if (!leaving[dim].empty() && !arriving[dim].empty())
-      return error("dimension " + llvm::Twine(dim) +
-                   " both gives and takes axes");
+      return error("an all_to_all cannot both remove axes from dimension " +
+                   llvm::Twine(dim) + " and add axes to it");
     if (!leaving[dim].empty()) {
       // The moves are ordered by target dimension, so the order of the axes in
       // the source dimension has to be found from `in`.
@@ -479,8 +480,9 @@ llvm::Error StepApplication::exchange() {
         left /= taken;
       }
       if (getMerged(suffix) != getMerged(leaving[dim]))
-        return error("dimension " + llvm::Twine(dim) + " must end with " +
-                     text(mesh, leaving[dim]) + " in some order");
+        return error("dimension " + llvm::Twine(dim) +
+                     " must end with the axes " + text(mesh, leaving[dim]) +
+                     " in some order");
       if (auto err = removeSuffix(dim, suffix))
         return err;
     }
@@ -535,8 +537,8 @@ std::optional<std::string> tp::verifyStep(const Mesh &mesh,
   if (auto err = application.apply())
     return llvm::toString(std::move(err));
   if (!application.out.sameLayout(step.result))
-    return "the step leads to " + application.out.str(mesh) + ", not to " +
-           step.result.str(mesh);
+    return "the step results in the sharding " + application.out.str(mesh) +
+           ", not " + step.result.str(mesh);
   if (application.axes != getMerged(step.axes))
     return "the axes of the step are " + text(mesh, application.axes) +
            ", not " + text(mesh, step.axes);
@@ -621,8 +623,8 @@ Expected<ReshardStep> tp::makeStep(const Mesh &mesh, CollectiveKind kind,
   if (auto err = application.apply())
     return std::move(err);
   if (application.out != step.result)
-    return error("there is no " + stringify(kind) + " from " +
-                 before.str(mesh) + " to " + step.result.str(mesh));
+    return error("no " + stringify(kind) + " turns the sharding " +
+                 before.str(mesh) + " into " + step.result.str(mesh));
   step.axes = application.axes;
   step.payload = application.payload;
   return step;

@@ -124,7 +124,7 @@ static FailureOr<SmallVector<Window>> readWindows(Conversion &c,
     if (output != window.output)
       return c.invalid() << " makes " << output << " windows along dimension "
                          << result.spatial[i] << ", but the result has size "
-                         << window.output;
+                         << window.output << " there";
     if (window.low > INT32_MAX || padded > INT32_MAX)
       return c.unsupported() << " with more than 2^31 - 1 elements in a padded "
                                 "dimension is not supported";

@@ -6,7 +6,7 @@
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_reduce' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_reduce' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.all_reduce %x {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -50,7 +50,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.all_reduce' op must list exactly the axes in which `in` and `out` differ}}
+  // expected-error @below {{[TP0210] 'spmd.all_reduce' op expects its axes to be those in which `in` and `out` differ}}
   %0 = spmd.all_reduce %x {"y"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -61,7 +61,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.reduce_scatter' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.reduce_scatter' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.reduce_scatter %x [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -105,7 +105,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.reduce_scatter' op must list exactly the axes in which `in` and `out` differ}}
+  // expected-error @below {{[TP0210] 'spmd.reduce_scatter' op expects its axes to be those in which `in` and `out` differ}}
   %0 = spmd.reduce_scatter %x [{"y"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -116,7 +116,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -127,7 +127,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.all_gather %x [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32>
   return
 }
@@ -138,7 +138,7 @@ func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>>) {
-  // expected-error @below {{[TP0303] 'spmd.all_gather' op one device's part of 'tensor<8xf32>' in}}
+  // expected-error @below {{[TP0303] 'spmd.all_gather' op expects local type 'tensor<4xf32, #spmd.local<@mesh, [{"y"}], global=[8]>>' for global type 'tensor<8xf32>' in sharding}}
   %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"y"}]> out <@mesh, [{}]> : tensor<4xf32, #spmd.local<@mesh, [{"x"}], global=[8]>> -> tensor<8xf32, #spmd.local<@mesh, [{}], global=[8]>>
   return
 }
@@ -151,7 +151,7 @@ spmd.mesh @mesh <["x"=2, "y"=2]>
 func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = spmd.manual (%x) in [<@mesh, [{"x"}]>] out [<@mesh, [{"x"}]>] axes {"x"} {
   ^bb0(%a: tensor<4xf32>):
-    // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, or both to be local parts of it}}
+    // expected-error @below {{[TP0303] 'spmd.all_gather' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
     %1 = spmd.all_gather %a [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<4xf32> -> tensor<16xf32>
     spmd.return %a : tensor<4xf32>
   } : (tensor<8xf32>) -> tensor<8xf32>
@@ -225,7 +225,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.all_gather' op must list exactly the axes in which `in` and `out` differ}}
+  // expected-error @below {{[TP0210] 'spmd.all_gather' op expects its axes to be those in which `in` and `out` differ}}
   %0 = spmd.all_gather %x [{"y"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -236,7 +236,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_slice' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_slice' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.all_slice %x [{"x"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -280,7 +280,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.all_slice' op must list exactly the axes in which `in` and `out` differ}}
+  // expected-error @below {{[TP0210] 'spmd.all_slice' op expects its axes to be those in which `in` and `out` differ}}
   %0 = spmd.all_slice %x [{"y"}] in <@mesh, [{}]> out <@mesh, [{"x"}]> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -291,7 +291,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.all_to_all' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.all_to_all' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.all_to_all %x ["x": 0 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf64>
   return
 }
@@ -346,7 +346,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0304] 'spmd.all_to_all' op expects dimensions of a tensor of rank 2, not 7}}
+  // expected-error @below {{[TP0304] 'spmd.all_to_all' op dim 7 is out of range for a tensor of rank 2}}
   %0 = spmd.all_to_all %x ["x": 7 -> 1] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {"x"}]> : tensor<4x8xf32> -> tensor<4x8xf32>
   return
 }
@@ -379,7 +379,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.collective_permute' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.collective_permute' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.collective_permute %x in <@mesh, [{"x"}]> out <@mesh, [{"y"}]> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -423,7 +423,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.to_partial' op expects input and result to have the same global type, or both to be local parts of it}}
+  // expected-error @below {{[TP0303] 'spmd.to_partial' op expects input and result to have the same global type, and both or neither to have a #spmd.local encoding}}
   %0 = spmd.to_partial %x {"x"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf64>
   return
 }
@@ -467,7 +467,7 @@ func.func @f(%x: tensor<8xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.to_partial' op must list exactly the axes in which `in` and `out` differ}}
+  // expected-error @below {{[TP0210] 'spmd.to_partial' op expects its axes to be those in which `in` and `out` differ}}
   %0 = spmd.to_partial %x {"y"} in <@mesh, [{}]> out <@mesh, [{}], unreduced={"x"}> : tensor<8xf32> -> tensor<8xf32>
   return
 }
@@ -511,7 +511,7 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has a different element type than part 0, but all parts of a combined collective must agree}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op expects all parts of a combined collective to have the same element type, but part 1 differs from part 0}}
   %0:2 = spmd.combined all_gather %x, %i in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>)
   return
 }
@@ -522,7 +522,7 @@ func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has a different reduction than part 0, but all parts of a combined collective must agree}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op expects all parts of a combined collective to have the same reduction, but part 1 differs from part 0}}
   %0:2 = spmd.combined all_reduce %x, %x in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{}], unreduced=max{"x"}>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }
@@ -533,7 +533,7 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op part 1 has different axes, or the same axes in a different order, than part 0, but all parts of a combined collective must agree}}
+  // expected-error @below {{[TP0210] 'spmd.combined' op expects all parts of a combined collective to have the same axes in the same order, but part 1 differs from part 0}}
   %0:2 = spmd.combined all_gather %m, %m in [<@mesh, [{"x"}, {"y"}]>, <@mesh, [{"y"}, {"x"}]>] out [<@mesh, [{}, {}]>, <@mesh, [{}, {}]>] : (tensor<8x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>)
   return
 }

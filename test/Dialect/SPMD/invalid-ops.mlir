@@ -39,7 +39,7 @@ func.func @f(%x: tensor<8x24xf32>) {
 
 // spmd.group 1: two shapes
 func.func @f(%x: tensor<8x24xf32>, %y: tensor<24x8xf32>) {
-  // expected-note @below {{the first member is here}}
+  // expected-note @below {{the first member of the group is here}}
   spmd.group %x 1 : tensor<8x24xf32>
   spmd.group %y 2 : tensor<24x8xf32>
   // expected-error @below {{[TP0303] 'spmd.group' op group 1 has members of different shapes, but the members of a group share one sharding}}
@@ -221,7 +221,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0305] is 'tensor<8x24xf32>' inside the region, but the type of one part along the manual axes is 'tensor<2x24xf32>'}}
+  // expected-error @below {{operand #0: [TP0305] expects the type inside the region to be the outer type cut along the manual axes, 'tensor<2x24xf32>', got 'tensor<8x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
     spmd.return %a : tensor<8x24xf32>
@@ -235,7 +235,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{operand #0: [TP0305] is 'tensor<2x24xf64>' inside the region, but the type of one part along the manual axes is 'tensor<2x24xf32>'}}
+  // expected-error @below {{operand #0: [TP0305] expects the type inside the region to be the outer type cut along the manual axes, 'tensor<2x24xf32>', got 'tensor<2x24xf64>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf64>):
     spmd.return %a : tensor<2x24xf64>
@@ -249,7 +249,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%0: tensor<8x24xf32>) {
-  // expected-error @below {{result #0: [TP0305] is 'tensor<2x24xf32>' inside the region, but the type of one part along the manual axes is 'tensor<8x24xf32>'}}
+  // expected-error @below {{result #0: [TP0305] expects the type inside the region to be the outer type cut along the manual axes, 'tensor<8x24xf32>', got 'tensor<2x24xf32>'}}
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
     spmd.return %a : tensor<2x24xf32>
@@ -326,7 +326,7 @@ func.func @f() {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
+  // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed in code for one device: inside spmd.manual over its axes, or after tp-localize}}
   %0 = spmd.axis_index @mesh {"x"} : tensor<i32>
   return
 }
@@ -339,7 +339,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
+    // expected-error @below {{[TP0306] 'spmd.axis_index' op is only allowed in code for one device: inside spmd.manual over its axes, or after tp-localize}}
     %i = spmd.axis_index @mesh {"y"} : tensor<i32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -389,7 +389,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
+  // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed in code for one device: inside spmd.manual over its axes, or after tp-localize}}
   %0 = spmd.shift %x along @mesh {"x"} by 1 wrap : tensor<8x24xf32>
   return
 }
@@ -402,7 +402,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{"x"}, {}]>] out [<@mesh, [{"x"}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<2x24xf32>):
-    // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
+    // expected-error @below {{[TP0306] 'spmd.shift' op is only allowed in code for one device: inside spmd.manual over its axes, or after tp-localize}}
     %i = spmd.shift %a along @mesh {"y"} by 1 wrap : tensor<2x24xf32>
     spmd.return %a : tensor<2x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -474,7 +474,7 @@ spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 func.func @f(%0: tensor<8x24xf32>) {
   %1 = spmd.manual (%0) in [<@mesh, [{}, {}]>] out [<@mesh, [{}, {}]>] axes {"x"} {
   ^bb0(%a: tensor<8x24xf32>):
-    // expected-error @below {{[TP0304] 'spmd.block' op has plus 4: expects 0 to 3}}
+    // expected-error @below {{[TP0304] 'spmd.block' op expects `plus` from 0 to 3, got 4}}
     %b = spmd.block %a dim 0 along @mesh {"x"} plus 4 : tensor<8x24xf32> -> tensor<2x24xf32>
     spmd.return %a : tensor<8x24xf32>
   } : (tensor<8x24xf32>) -> tensor<8x24xf32>
@@ -487,7 +487,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.block' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
+  // expected-error @below {{[TP0306] 'spmd.block' op is only allowed in code for one device: inside spmd.manual over its axes, or after tp-localize}}
   %0 = spmd.block %x dim 0 along @mesh {"x"} plus 0 : tensor<8x24xf32> -> tensor<2x24xf32>
   return
 }
@@ -540,7 +540,7 @@ func.func @f(%0: tensor<8x24xf32>) {
 spmd.mesh @mesh <["x"=4, "y"=2, "z"=12]>
 
 func.func @f(%x: tensor<8x24xf32>) {
-  // expected-error @below {{[TP0306] 'spmd.assemble' op is only allowed inside spmd.manual over its axes or after tp-localize: elsewhere the program is not the program of one device}}
+  // expected-error @below {{[TP0306] 'spmd.assemble' op is only allowed in code for one device: inside spmd.manual over its axes, or after tp-localize}}
   %0 = spmd.assemble %x, %x dim 0 along @mesh {"y"} : (tensor<8x24xf32>, tensor<8x24xf32>) -> tensor<16x24xf32>
   return
 }

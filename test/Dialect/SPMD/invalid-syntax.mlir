@@ -4,7 +4,7 @@
 
 
 // nothing follows a ?
-// expected-error @below {{[TP0307] '?' must be the last entry of a dimension}}
+// expected-error @below {{[TP0307] '?' must come last in the list of a dimension's axes}}
 module attributes {a.a = #spmd.sharding<@mesh, [{?, "x"}]>} {}
 
 // -----
@@ -40,13 +40,13 @@ module attributes {a.a = #spmd.local<@mesh, [{}]>} {}
 // -----
 
 // a sub-axis of nothing
-// expected-error @below {{[TP0205] both numbers of a sub-axis must be at least 1}}
+// expected-error @below {{[TP0205] the pre-size and the size of a sub-axis must be at least 1}}
 module attributes {a.a = #spmd.axis<"x":(1)0>} {}
 
 // -----
 
 // a sub-axis before the first
-// expected-error @below {{[TP0205] both numbers of a sub-axis must be at least 1}}
+// expected-error @below {{[TP0205] the pre-size and the size of a sub-axis must be at least 1}}
 module attributes {a.a = #spmd.axis<"x":(0)2>} {}
 
 // -----

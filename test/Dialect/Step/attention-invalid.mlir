@@ -73,7 +73,7 @@ step.program @attentionPieces inputs [#step.input<"q", input, tensor<2x4x1x2x16x
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %r = step.alloc : memref<300xf16>
   %a = step.view %r : memref<300xf16> as memref<2x4x1x2x16xf16, strided<[128, 32, 32, 16, 1], offset: 4>>
-  // expected-error @below {{[TP0303] 'step.attention' op expects rows of features of at most 512 bytes, with sizes, offsets and strides that are multiples of 16 bytes}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects the features of a row to be contiguous and to take at most 512 bytes, and their size, offset and strides to be multiples of 16 bytes}}
   step.attention %a, %k, %k into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16, strided<[128, 32, 32, 16, 1], offset: 4>>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }
@@ -85,7 +85,7 @@ step.program @attentionFeatures inputs [#step.input<"q", input, tensor<2x4x1x2x1
   %a = step.alloc : memref<2x4x1x2x264xf16>
   %b = step.alloc : memref<2x8x1x264xf16>
   %y = step.alloc : memref<2x4x1x2x16xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op expects rows of features of at most 512 bytes}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects the features of a row to be contiguous and to take at most 512 bytes}}
   step.attention %a, %b, %k into %y {scale = 0.125 : f64}
       : memref<2x4x1x2x264xf16>, memref<2x8x1x264xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
 }

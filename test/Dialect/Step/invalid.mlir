@@ -59,7 +59,7 @@ step.program @bundleTwice inputs [#step.input<"x", parameter, tensor<2x4xf32>>, 
 
 step.program @bundleRows inputs [#step.input<"x", parameter, tensor<2x4xf32>>, #step.input<"z", parameter, tensor<2x2xf32>>] outputs [] {
 ^bb0(%x: memref<2x4xf32>, %z: memref<2x2xf32>):
-  // expected-error @below {{[TP0303] 'step.bundle' op has 8 rows and type 'memref<2x6xf32>': expects a dense buffer with the element type and the total number of elements of its members, and a number of rows that divides the number of elements of each member}}
+  // expected-error @below {{[TP0303] 'step.bundle' op expects a dense buffer with the members' element type and total number of elements, and a number of rows that divides the size of each member, got 'memref<2x6xf32>' with 8 rows}}
   %0 = step.bundle %x, %z rows 8 : memref<2x4xf32>, memref<2x2xf32> as memref<2x6xf32>
 }
 
@@ -155,7 +155,7 @@ step.program @gather on @mesh inputs [] outputs [] {
 ^bb0:
   %0 = step.alloc : memref<4xf32>
   %1 = step.alloc : memref<4xf32>
-  // expected-error @below {{[TP0303] 'step.collective_start' op sends 'memref<4xf32>' and receives 'memref<4xf32>', whose numbers of elements do not fit a group of 2 devices}}
+  // expected-error @below {{[TP0303] 'step.collective_start' op expects a destination 2 times as large as the source for all_gather, 1/2 as large for reduce_scatter, and of equal size otherwise, got source 'memref<4xf32>' and destination 'memref<4xf32>'}}
   %2 = step.collective_start all_gather <{"x"}> %0 to %1 : memref<4xf32> to memref<4xf32>
   step.collective_done %2
 }
@@ -241,7 +241,7 @@ step.program @before inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outp
 
 step.program @still inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0304] 'step.view' op has an address that advances with loop 0: expects an enclosing loop of that number, where 0 is the innermost}}
+  // expected-error @below {{[TP0304] 'step.view' op expects `loop` to be the number of an enclosing loop, where 0 is the innermost, got 0}}
   %0 = step.view %w by 16 of loop 0 : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -269,7 +269,7 @@ step.program @beyond on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf3
 spmd.mesh @mesh <["x"=3]>
 step.program @further on @mesh inputs [#step.input<"w", parameter, tensor<3x16xf32>>] outputs [] {
 ^bb0(%w: memref<3x16xf32>):
-  // expected-error @below {{[TP0304] 'step.view' op has plus 3: expects 0 to 2}}
+  // expected-error @below {{[TP0304] 'step.view' op expects `plus` from 0 to 2, got 3}}
   %0 = step.view %w by 16 of place <{"x"}> plus 3 : memref<3x16xf32> as memref<16xf32>
 }
 
@@ -437,7 +437,7 @@ step.program @no_run inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inp
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if the op merges each row into one run}}
   step.merge %x, %p runs 0 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -447,7 +447,7 @@ step.program @one_way inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.in
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x6xf32>
   %1 = step.alloc : memref<4x6xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if the op merges each row into one run}}
   step.merge %x, %p runs 6 ways 1 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x6xf32>, memref<4x6xi32>
 }
 
@@ -457,7 +457,7 @@ step.program @lost inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.input
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x5xf32>
   %1 = step.alloc : memref<4x5xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if the op merges each row into one run}}
   step.merge %x, %p runs 2 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x5xf32>, memref<4x5xi32>
 }
 
@@ -467,7 +467,7 @@ step.program @found inputs [#step.input<"x", input, tensor<4x6xf32>>, #step.inpu
 ^bb0(%x: memref<4x6xf32>, %p: memref<4x6xi32>):
   %0 = step.alloc : memref<4x7xf32>
   %1 = step.alloc : memref<4x7xi32>
-  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if a single run remains}}
+  // expected-error @below {{[TP0304] 'step.merge' op expects `run` of at least 1, `ways` of at least 2, and results with as many columns as the elements, or fewer if the op merges each row into one run}}
   step.merge %x, %p runs 3 ways 2 into %0, %1 : memref<4x6xf32>, memref<4x6xi32> into memref<4x7xf32>, memref<4x7xi32>
 }
 
@@ -483,7 +483,7 @@ step.program @combine inputs [#step.input<"x", input, tensor<4xf32>>, #step.inpu
 
 step.program @product inputs [#step.input<"x", input, tensor<4xf32>>] outputs [] {
 ^bb0(%x: memref<4xf32>):
-  // expected-error @below {{[TP0303] 'step.combine' op does not support prod of 'f32'}}
+  // expected-error @below {{[TP0303] 'step.combine' op does not support the reduction prod for elements of type 'f32'}}
   step.combine prod %x into %x : memref<4xf32> into memref<4xf32>
 }
 
@@ -500,7 +500,7 @@ step.program @random inputs [#step.input<"x", input, tensor<4x6xf32>>] outputs [
 
 step.program @bytes inputs [#step.input<"x", input, tensor<4xf8E5M2>>] outputs [] {
 ^bb0(%x: memref<4xf8E5M2>):
-  // expected-error @below {{[TP0303] 'step.combine' op does not support sum of 'f8E5M2'}}
+  // expected-error @below {{[TP0303] 'step.combine' op does not support the reduction sum for elements of type 'f8E5M2'}}
   step.combine sum %x into %x : memref<4xf8E5M2> into memref<4xf8E5M2>
 }
 
@@ -545,7 +545,7 @@ step.program @other inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #ste
 
 step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op expects each branch to contain only kernels, matrix products, copies and fills, at least one of them, and possibly a choice at the end}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects each branch to contain at least one step, and only kernels, matrix products, copies, fills and, as its last step, a step.choose}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {
@@ -556,7 +556,7 @@ step.program @nothing inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #s
 
 step.program @loop inputs [#step.input<"a", input, tensor<1x1x1x4x4xf32>>, #step.input<"b", input, tensor<1x1x1x4x4xf32>>] outputs [#step.output<"y", tensor<1x1x1x4x4xf32>>] {
 ^bb0(%a: memref<1x1x1x4x4xf32>, %b: memref<1x1x1x4x4xf32>, %y: memref<1x1x1x4x4xf32>):
-  // expected-error @below {{[TP0305] 'step.choose' op expects each branch to contain only kernels, matrix products, copies and fills, at least one of them, and possibly a choice at the end}}
+  // expected-error @below {{[TP0305] 'step.choose' op expects each branch to contain at least one step, and only kernels, matrix products, copies, fills and, as its last step, a step.choose}}
   step.choose {
     step.matmul %a, %b into %y : memref<1x1x1x4x4xf32>, memref<1x1x1x4x4xf32> into memref<1x1x1x4x4xf32>
   } or {

@@ -32,19 +32,19 @@ func.func @sharded(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // One that is somewhere else says where it belongs.
-// expected-error @below {{[TP0306] "tp.name" belongs to arguments of functions and to results of functions, not to modules}}
+// expected-error @below {{[TP0306] attribute "tp.name" belongs to arguments of functions and to results of functions, not to modules}}
 module attributes {tp.name = "x"} {}
 
 // -----
 
-// expected-error @below {{[TP0306] "tp.plan" belongs to modules, not to functions}}
+// expected-error @below {{[TP0306] attribute "tp.plan" belongs to modules, not to functions}}
 func.func @function(%x: tensor<4xf32>) -> tensor<4xf32> attributes {tp.plan = #tp.plan<machine = "h100">} {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @below {{[TP0306] "tp.donated" belongs to arguments of functions, not to results of functions}}
+// expected-error @below {{[TP0306] attribute "tp.donated" belongs to arguments of functions, not to results of functions}}
 func.func @donated(%x: tensor<4xf32>) -> (tensor<4xf32> {tp.donated = 0 : i64}) {
   return %x : tensor<4xf32>
 }
@@ -81,7 +81,7 @@ func.func @input(%x: tensor<4xf32>) -> (tensor<4xf32> {tp.role = "input"}) {
 
 // -----
 
-// expected-error @below {{[TP0304] result #0: `tp.role` is "state", but argument #0, which it overwrites, is "kv_cache"}}
+// expected-error @below {{[TP0304] result #0: `tp.role` is "state", but the result overwrites argument #0, whose role is "kv_cache"}}
 func.func @two(%x: tensor<4xf32> {tp.role = "kv_cache", tp.donated = 0 : i64}) -> (tensor<4xf32> {tp.role = "state"}) {
   return %x : tensor<4xf32>
 }
@@ -89,7 +89,7 @@ func.func @two(%x: tensor<4xf32> {tp.role = "kv_cache", tp.donated = 0 : i64}) -
 // -----
 
 func.func @op(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @below {{[TP0306] "tp.role" belongs to arguments of functions and to results of functions, not to operations}}
+  // expected-error @below {{[TP0306] attribute "tp.role" belongs to arguments of functions and to results of functions, not to operations}}
   %0 = tp.exp %x {tp.role = "state"} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -295,7 +295,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 2: another shape
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input's type without dims}}
+  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input's type without the dimensions in `dims`}}
   %0 = tp.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4x1xf32>
   return
 }
@@ -304,7 +304,7 @@ func.func @f(%x: tensor<4x8xf32>) {
 
 // tp.reduce 2: another element type
 func.func @f(%x: tensor<4x8xf32>) {
-  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input's type without dims}}
+  // expected-error @below {{[TP0303] 'tp.reduce' op result must be 'tensor<4xf32>', the input's type without the dimensions in `dims`}}
   %0 = tp.reduce sum %x dims = [1] : tensor<4x8xf32> -> tensor<4xf64>
   return
 }

@@ -123,7 +123,7 @@ func.func @f(%x: tensor<64xf32>, %p: tensor<1xi32>) {
 
 // tp.dynamic_slice 2: too long
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op result 'tensor<65x16xf32>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op expects the result to have the rank and element type of 'tensor<64x16xf32>', and no dimension that is larger, got 'tensor<65x16xf32>'}}
   %0 = tp.dynamic_slice %x [%p, %p] : (tensor<64x16xf32>, tensor<i32>, tensor<i32>) -> tensor<65x16xf32>
   return
 }
@@ -132,7 +132,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_slice 2: another element type
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op result 'tensor<1x16xf64>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_slice' op expects the result to have the rank and element type of 'tensor<64x16xf32>', and no dimension that is larger, got 'tensor<1x16xf64>'}}
   %0 = tp.dynamic_slice %x [%p, %p] : (tensor<64x16xf32>, tensor<i32>, tensor<i32>) -> tensor<1x16xf64>
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>) {
 
 // tp.dynamic_update_slice 2: too long
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>, %u: tensor<65x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.dynamic_update_slice' op update 'tensor<65x16xf32>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_update_slice' op expects the update to have the rank and element type of 'tensor<64x16xf32>', and no dimension that is larger, got 'tensor<65x16xf32>'}}
   %0 = tp.dynamic_update_slice %x, %u [%p, %p] : (tensor<64x16xf32>, tensor<65x16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>, %u: tensor<65x16xf32>) {
 
 // tp.dynamic_update_slice 2: of another rank
 func.func @f(%x: tensor<64x16xf32>, %p: tensor<i32>, %u: tensor<16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.dynamic_update_slice' op update 'tensor<16xf32>' does not fit into 'tensor<64x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dynamic_update_slice' op expects the update to have the rank and element type of 'tensor<64x16xf32>', and no dimension that is larger, got 'tensor<16xf32>'}}
   %0 = tp.dynamic_update_slice %x, %u [%p, %p] : (tensor<64x16xf32>, tensor<16xf32>, tensor<i32>, tensor<i32>) -> tensor<64x16xf32>
   return
 }

@@ -96,7 +96,7 @@ func.func @f(%b: tensor<1xf32>) {
 
 // tp.broadcast 3: another element type
 func.func @f(%b: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.broadcast' op turns 'f32' into 'f64', but the op does not change the element type; write tp.convert}}
+  // expected-error @below {{[TP0303] 'tp.broadcast' op expects input and result to have the same element type, got 'f32' and 'f64'; write tp.convert}}
   %0 = tp.broadcast %b dims = [] : tensor<f32> -> tensor<4xf64>
   return
 }
@@ -141,7 +141,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.transpose 2: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.transpose' op turns 'f32' into 'f64', but the op does not change the element type; write tp.convert}}
+  // expected-error @below {{[TP0303] 'tp.transpose' op expects input and result to have the same element type, got 'f32' and 'f64'; write tp.convert}}
   %0 = tp.transpose %x [1, 0] : tensor<4x16xf32> -> tensor<16x4xf64>
   return
 }
@@ -150,7 +150,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.reshape 1: more elements
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.reshape' op reads 64 elements as 65}}
+  // expected-error @below {{[TP0303] 'tp.reshape' op expects input and result to have the same number of elements, got 64 and 65}}
   %0 = tp.reshape %x : tensor<4x16xf32> -> tensor<65xf32>
   return
 }
@@ -159,7 +159,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.reshape 1: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.reshape' op turns 'f32' into 'i32', but the op does not change the element type; write tp.convert}}
+  // expected-error @below {{[TP0303] 'tp.reshape' op expects input and result to have the same element type, got 'f32' and 'i32'; write tp.convert}}
   %0 = tp.reshape %x : tensor<4x16xf32> -> tensor<64xi32>
   return
 }
@@ -204,7 +204,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 2: past the end
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op cannot take 8 elements from 9 in steps of 1 in dimension 1 of size 16}}
+  // expected-error @below {{[TP0304] 'tp.slice' op a slice of 8 elements with start 9 and stride 1 exceeds dimension 1, which has size 16}}
   %0 = tp.slice %x starts = [0, 9] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf32>
   return
 }
@@ -213,7 +213,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 2: past the end by a stride that overflows
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.slice' op cannot take 3 elements from 0 in steps of 9223372036854775807 in dimension 1 of size 16}}
+  // expected-error @below {{[TP0304] 'tp.slice' op a slice of 3 elements with start 0 and stride 9223372036854775807 exceeds dimension 1, which has size 16}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 9223372036854775807] : tensor<4x16xf32> -> tensor<4x3xf32>
   return
 }
@@ -222,7 +222,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.slice 3: another element type
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.slice' op turns 'f32' into 'f64', but the op does not change the element type; write tp.convert}}
+  // expected-error @below {{[TP0303] 'tp.slice' op expects input and result to have the same element type, got 'f32' and 'f64'; write tp.convert}}
   %0 = tp.slice %x starts = [0, 0] strides = [1, 1] : tensor<4x16xf32> -> tensor<4x8xf64>
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%x: tensor<4x16xf32>, %b: tensor<16xf32>) {
 
 // tp.concat 1: two element types
 func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x16xf64>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op turns 'f64' into 'f32', but the op does not change the element type; write tp.convert}}
+  // expected-error @below {{[TP0303] 'tp.concat' op expects input and result to have the same element type, got 'f64' and 'f32'; write tp.convert}}
   %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x16xf64>) -> tensor<8x16xf32>
   return
 }
@@ -267,7 +267,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.concat 2: the other dimensions differ
 func.func @f(%x: tensor<4x16xf32>, %y: tensor<4x15xf32>) {
-  // expected-error @below {{[TP0303] 'tp.concat' op expects inputs that agree with the result in all dimensions but dim}}
+  // expected-error @below {{[TP0303] 'tp.concat' op expects inputs that agree with the result in all dimensions except `dim`}}
   %0 = tp.concat %x, %y dim = 0 : (tensor<4x16xf32>, tensor<4x15xf32>) -> tensor<8x16xf32>
   return
 }
@@ -321,7 +321,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 2: other dimensions differ
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0303] 'tp.splice' op expects inputs that are scalars or agree with the result in all dimensions but dim, got 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.splice' op expects inputs that are scalars or agree with the result in all dimensions except `dim`, got 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [0] sizes = [4] : (tensor<4x16xf32>) -> tensor<4x15xf32>
   return
 }
@@ -330,7 +330,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: past the end
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2, which are not all inside the input 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements with start 2, which are not all inside the input 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
@@ -339,7 +339,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: past the beginning, backwards
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 3 in steps of -2, which are not all inside the input 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements with start 3 and stride -2, which are not all inside the input 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [3] sizes = [3] strides = [-2] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
@@ -348,7 +348,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: past the end, with a stride
 func.func @f(%x: tensor<4x16xf32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 0 in steps of 9223372036854775807, which are not all inside the input 'tensor<4x16xf32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements with start 0 and stride 9223372036854775807, which are not all inside the input 'tensor<4x16xf32>'}}
   %0 = tp.splice %x dim = 0 starts = [0] sizes = [3] strides = [9223372036854775807] : (tensor<4x16xf32>) -> tensor<3x16xf32>
   return
 }
@@ -357,7 +357,7 @@ func.func @f(%x: tensor<4x16xf32>) {
 
 // tp.splice 3: a scalar has one element
 func.func @f(%x: tensor<f32>) {
-  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements from 2, which are not all inside the input 'tensor<f32>'}}
+  // expected-error @below {{[TP0304] 'tp.splice' op takes 3 elements with start 2, which are not all inside the input 'tensor<f32>'}}
   %0 = tp.splice %x dim = 0 starts = [2] sizes = [3] : (tensor<f32>) -> tensor<3x16xf32>
   return
 }
@@ -384,7 +384,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 2: elements nowhere
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dilate' op expects a spacing from 1 to 2^31 - 1 and a low from -(2^31 - 1) to 2^31 - 1, got 0 and 0}}
+  // expected-error @below {{[TP0304] 'tp.dilate' op expects `spacing` from 1 to 2^31 - 1 and `low` from -(2^31 - 1) to 2^31 - 1, got 0 and 0}}
   %0 = tp.dilate %x, %s dim = 1 low = 0 spacing = 0 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -393,7 +393,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 2: too far away
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dilate' op expects a spacing from 1 to 2^31 - 1 and a low from -(2^31 - 1) to 2^31 - 1, got 1 and -2147483648}}
+  // expected-error @below {{[TP0304] 'tp.dilate' op expects `spacing` from 1 to 2^31 - 1 and `low` from -(2^31 - 1) to 2^31 - 1, got 1 and -2147483648}}
   %0 = tp.dilate %x, %s dim = 1 low = -2147483648 spacing = 1 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -402,7 +402,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 3: other dimensions differ
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0303] 'tp.dilate' op expects a result that differs from 'tensor<4x6xf32>' only in dim, got 'tensor<5x18xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.dilate' op expects a result that has the sizes of 'tensor<4x6xf32>' except in dimension 1, got 'tensor<5x18xf32>'}}
   %0 = tp.dilate %x, %s dim = 1 low = 0 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<5x18xf32>
   return
 }
@@ -429,7 +429,7 @@ func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor
 
 // tp.dilate 5: nothing is left
 func.func @f(%x: tensor<4x6xf32>, %s: tensor<f32>, %v: tensor<1xf32>, %i: tensor<i32>) {
-  // expected-error @below {{[TP0304] 'tp.dilate' op the result contains no element of 'tensor<4x6xf32>'; write tp.broadcast of the fill instead}}
+  // expected-error @below {{[TP0304] 'tp.dilate' op the result contains no element of the input 'tensor<4x6xf32>'; write tp.broadcast of the fill instead}}
   %0 = tp.dilate %x, %s dim = 1 low = 18 spacing = 3 : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -564,7 +564,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
 
 // tp.pad 2: too short
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f32>) {
-  // expected-error @below {{[TP0303] 'tp.pad' op result dimension 1 of size 18 is too small for 3 elements of padding and the input's 16}}
+  // expected-error @below {{[TP0303] 'tp.pad' op result dimension 1 of size 18 is too small for 3 elements of padding and 16 elements of the input}}
   %0 = tp.pad %x, %z low = [0, 3] : (tensor<4x16xf32>, tensor<f32>) -> tensor<4x18xf32>
   return
 }
@@ -582,7 +582,7 @@ func.func @f(%x: tensor<4x16xf32>, %z: tensor<1xf32>) {
 
 // tp.pad 3: two element types
 func.func @f(%x: tensor<4x16xf32>, %z: tensor<f64>) {
-  // expected-error @below {{[TP0303] 'tp.pad' op turns 'f64' into 'f32', but the op does not change the element type; write tp.convert}}
+  // expected-error @below {{[TP0303] 'tp.pad' op expects input and result to have the same element type, got 'f64' and 'f32'; write tp.convert}}
   %0 = tp.pad %x, %z low = [0, 1] : (tensor<4x16xf32>, tensor<f64>) -> tensor<4x18xf32>
   return
 }

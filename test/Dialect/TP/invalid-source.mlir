@@ -114,7 +114,7 @@ func.func @f(%w: tensor<4x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a",
 // -----
 
 // #tp.join: sizes add up, and are not more.
-// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: has size 2 in dimension 0, but only 1 elements are left for this part}}
+// expected-error @below {{[TP0304] argument #0: `tp.source` part 1: has size 2 in dimension 0, but the parts before it leave only 1 elements of the weight}}
 func.func @f(%w: tensor<3x3xf32> {tp.source = #tp.join<dim = 0, [#tp.source<"a", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>, #tp.source<"b", stored=[2, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>]>}) {
   return
 }
@@ -165,7 +165,7 @@ func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[2, 3], s
 // -----
 
 // The parts of a result follow each other.
-// expected-error @below {{[TP0304] result #1: `tp.source` expects here the part of "a" that begins at element 2 of dimension 0}}
+// expected-error @below {{[TP0304] result #1: `tp.source` expects the next part of tensor "a", which begins at element 2 of dimension 0}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>},
                    tensor<1x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[3, 0], size=[1, 3], view=[1, 3], permutation=[0, 1]>}) {
   %0 = tp.constant dense<0.0> : tensor<2x3xf32>
@@ -176,7 +176,7 @@ func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], s
 // -----
 
 // They are all of it.
-// expected-error @below {{[TP0304] result #0: `tp.source` is the last result that is a part of "a", but it ends at element 2 of 4 in dimension 0}}
+// expected-error @below {{[TP0304] result #0: `tp.source` is the last part of tensor "a", but ends at element 2 of dimension 0, which has size 4}}
 func.func @f() -> (tensor<2x3xf32> {tp.source = #tp.source<"a", stored=[4, 3], start=[0, 0], size=[2, 3], view=[2, 3], permutation=[0, 1]>}) {
   %0 = tp.constant dense<0.0> : tensor<2x3xf32>
   return %0 : tensor<2x3xf32>

@@ -321,7 +321,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_query_gradient 4: the shape of the key
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects the gradient of the query to have its type, 'tensor<2x8x3x2x4xf32>', got 'tensor<2x6x3x4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_query_gradient' op expects the gradient of the query to have the type of the query, 'tensor<2x8x3x2x4xf32>', got 'tensor<2x6x3x4xf32>'}}
   %0 = tp.attention_query_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> tensor<2x6x3x4xf32>
   return
 }
@@ -375,7 +375,7 @@ func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x
 
 // tp.attention_key_value_gradient 4: the shape of the query
 func.func @f(%q: tensor<2x8x3x2x4xf32>, %k: tensor<2x6x3x4xf32>, %l: tensor<2x8x3x2xf32>) {
-  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects the gradient of the value to have its type, 'tensor<2x6x3x4xf32>', got 'tensor<2x8x3x2x4xf32>'}}
+  // expected-error @below {{[TP0303] 'tp.attention_key_value_gradient' op expects the gradient of the value to have the type of the value, 'tensor<2x6x3x4xf32>', got 'tensor<2x8x3x2x4xf32>'}}
   %0, %1 = tp.attention_key_value_gradient %q, %k, %k, %q, %l, %l {scale = 1.0 : f64} : (tensor<2x8x3x2x4xf32>, tensor<2x6x3x4xf32>, tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>, tensor<2x8x3x2xf32>, tensor<2x8x3x2xf32>) -> (tensor<2x6x3x4xf32>, tensor<2x8x3x2x4xf32>)
   return
 }

@@ -57,22 +57,24 @@ CASES = [
      'plan.json:1:2: error: [TP0522] "sequence_parallel" asks for activations sharded '
      'along the sequence, which the sharding of an argument cannot express: '
      'write "replicate" here'),
-    (MESH + FUNCTION, '{"tp_plan": "colwise"}', "", '[TP0523] "tp_plan" matches neither an argument'),
+    (MESH + FUNCTION, '{"tp_plan": "colwise"}', "",
+     '[TP0523] plan entry "tp_plan" matches neither an argument'),
     (MESH + FUNCTION, '{"tp_plan": {"layers.*.up_proj":\n "colwize"}}', "",
      'plan.json:1:14: error: [TP0522] "colwize" is not a valid plan entry: write'),
     (MESH + FUNCTION, '{"up_plan": {}}', "", "[TP0522] {} is not a valid plan entry"),
     (MESH + FUNCTION, '{"layers.*.up_proj": "packed_colwise"}', "",
-     '[TP0524] "layers.*.up_proj" cuts each part of argument model.layers.0.up_proj.weight, but '
-     'the argument has no parts'),
+     '[TP0524] plan entry "layers.*.up_proj" cuts each part of argument '
+     'model.layers.0.up_proj.weight, but the argument has no parts'),
     (MESH + FUNCTION, '{"layers.*.mlp": "moe_tp_experts"}', "",
-     '[TP0523] "layers.*.mlp" matches neither an argument'),
+     '[TP0523] plan entry "layers.*.mlp" matches neither an argument'),
     # A plan that transformers ships serves many models.
     (MESH + FUNCTION, '{"tp_plan": {"layers.*.mlp": "moe_tp_experts"}}', "", None),
     (MESH + FUNCTION, '{"base_model_tp_plan": {"norm": "colwise"}}', "",
-     '[TP0524] "norm" cuts the features of argument model.norm.weight, but only the features of a '),
+     '[TP0524] plan entry "norm" cuts the features of argument model.norm.weight, but only the '
+     'features of a '),
     (MESH + "func.func @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }",
      '{"arg0": "grouped_gemm"}', "",
-     '[TP0524] "arg0" cuts the features of argument x, but only the features of a '),
+     '[TP0524] plan entry "arg0" cuts the features of argument x, but only the features of a '),
     (MESH + FUNCTION, '{"[": "replicate"}', "", '[TP0522] "[" is not a valid pattern: '),
     (MESH + FUNCTION, '{"x": ["data", []]}', "",
      '[TP0522] "data" is not an axis: write a list of axes per dimension'),
@@ -83,7 +85,7 @@ CASES = [
     (MESH + FUNCTION, '{"x": [["model:(1)"], []]}', "", "[TP0522] "),
     (MESH + FUNCTION, '{"x": [[1], []]}', "", "[TP0522] 1 is not an axis"),
     (MESH + FUNCTION, '{"x": "replicate",\n "layers.*.up_prj": "colwise"}', "",
-     'plan.json:2:2: error: [TP0523] "layers.*.up_prj" matches neither an argument'),
+     'plan.json:2:2: error: [TP0523] plan entry "layers.*.up_prj" matches neither an argument'),
     (MESH + FUNCTION, '{"layers.*.up_prj": "colwise"}', "",
      "note: near names are layers.*.up_proj.weight, "),
     (MESH + "func.func @f(%x: tensor<4xf32>) { return }", '{"z": "replicate"}', "",
@@ -129,16 +131,17 @@ CASES = [
     (MESH + STEP, "", "zero=3", None),
     (MESH + STEP, "fsdp", "zero=3:model", None),
     (MESH + FUNCTION, '{"norm": "colwise"}', "",
-     '[TP0524] "norm" cuts the features of argument model.norm.weight, but only the features of a '
-     "projection, an embedding or a bias can be cut"),
+     '[TP0524] plan entry "norm" cuts the features of argument model.norm.weight, but only the '
+     "features of a projection, an embedding or a bias can be cut"),
     (MESH + FUNCTION, '{"logits": "colwise"}', "",
-     '[TP0524] "logits" cuts the features of result logits, but only the features of a '),
+     '[TP0524] plan entry "logits" cuts the features of result logits, but only the '
+     'features of a '),
     (MESH + FUNCTION, '{"logits": [["data"]]}', "",
-     '[TP0524] "logits" does not fit result logits of type'),
+     '[TP0524] plan entry "logits" does not fit result logits of type'),
     (MESH + FUNCTION, '{"logit*": [["data"], []]}', "",
-     '[TP0523] "logit*" matches neither an argument nor the name of a result'),
+     '[TP0523] plan entry "logit*" matches neither an argument nor the name of a result'),
     (MESH + FUNCTION, '{"x": [["data"]]}', "",
-     '[TP0524] "x" does not fit argument x of type'),
+     '[TP0524] plan entry "x" does not fit argument x of type'),
     (MESH + FUNCTION, '{"x": [["data"], ["data"]]}', "", "[TP0524] "),
     (MESH + FUNCTION, '{"x": [["model:(1)3"], []]}', "", "[TP0524] "),
     (MESH + FUNCTION, '{"x": [["model:(0)2"], []]}', "", "[TP0524] "),

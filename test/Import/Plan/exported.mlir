@@ -14,7 +14,7 @@
 // REDUCED: @main: 1 all_reduce;
 // HEADS: [{"model"}, {}]>, tp.name = "layers.0.q_proj.weight"
 // HEADS: [{}, {"model"}]>, tp.name = "layers.0.o_proj.weight"
-// MIXED: mixed.mlir:[[#]]:{{[0-9]+}}: error: [TP0524] "*.up_proj.*" cuts the features of argument layers.0.up_proj.weight, but only the features of a projection, an embedding or a bias can be cut; write "replicate" or a list of axes per dimension
+// MIXED: mixed.mlir:[[#]]:{{[0-9]+}}: error: [TP0524] plan entry "*.up_proj.*" cuts the features of argument layers.0.up_proj.weight, but only the features of a projection, an embedding or a bias can be cut; write "replicate" or a list of axes per dimension
 
 //--- plan.json
 {"up": "colwise", "down": "rowwise"}

@@ -31,7 +31,8 @@ def main():
         plan.write_text(json.dumps({"base_model_tp_plan": dict.fromkeys(patterns, word)}, indent=1))
         result = subprocess.run([TOOL, str(program), f"--tp-apply-plan=plan={plan}"],
                                 capture_output=True, text=True, check=False)
-        unmatched = [p for p in patterns if f'warning: [TP0523] "{p}" matches no argument' in result.stderr]
+        unmatched = [p for p in patterns
+                     if f'warning: [TP0523] plan entry "{p}" matches no argument' in result.stderr]
         if result.returncode or unmatched != patterns:
             errors.append(f"{word}: exit {result.returncode} and\n{result.stderr[:600]}")
     print("\n".join(errors) or f"{len(words)} words, {sum(map(len, words.values()))} entries")

@@ -646,7 +646,7 @@ func.func @reduce(%x: tensor<4xf32>) -> tensor<f32> {
 
 // Neither a byte nor a bit for each.
 func.func @booleans() -> tensor<9xi1> {
-  // expected-error @below {{[TP0307] expects a byte or a bit for each element of 'tensor<9xi1>'}}
+  // expected-error @below {{[TP0307] expects a hexadecimal string with a byte or a bit for each element of 'tensor<9xi1>'}}
   %0 = stablehlo.constant dense<"0x010101"> : tensor<9xi1>
   return %0 : tensor<9xi1>
 }

@@ -226,8 +226,8 @@ TEST_F(DistributionTest, NamesDevicesThatDisagree) {
   auto result = distributor.gather(parts, layout, whole->getType(), 0);
   ASSERT_TRUE(std::holds_alternative<std::string>(result));
   EXPECT_EQ(std::get<std::string>(result),
-            "device 3 holds 7 at [2, 1], device 2 holds 2 there: they should "
-            "be copies of one value");
+            "device 3 holds 7 at index [2, 1], but device 2 holds 2 there, "
+            "and both must hold copies of one value");
   // Close enough counts as a copy.
   EXPECT_TRUE(std::holds_alternative<TensorValue>(
       distributor.gather(parts, layout, whole->getType(), 1.0)));

@@ -98,7 +98,7 @@ TEST_F(InterpreterTest, ChecksArguments) {
   EXPECT_TRUE(failed(interpreter.run(*program, {random(type({5}, f32()))})));
   EXPECT_TRUE(failed(interpreter.run(*program, {random(type({4}, i(32)))})));
   ASSERT_EQ(messages.size(), 3u);
-  EXPECT_EQ(messages[0], "[TP0706] takes 1 arguments, got 0");
+  EXPECT_EQ(messages[0], "[TP0706] the function expects 1 arguments, got 0");
 }
 
 // A branch index outside of all branches takes the last one.

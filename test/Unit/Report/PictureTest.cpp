@@ -105,7 +105,7 @@ TEST(PictureTest, SaysWhatItLeavesOut) {
   picture = makePicture(mesh, partial, {4});
   EXPECT_EQ(picture.boxes, std::vector<std::string>{"0-7"});
   ASSERT_EQ(picture.notes.size(), 1u);
-  EXPECT_NE(picture.notes[0].find("{x} hold parts of a sum"),
+  EXPECT_NE(picture.notes[0].find("{x} hold partial values, whose sum"),
             std::string::npos);
 }
 

@@ -44,7 +44,7 @@ TEST(ReshardStep, SaysWhyThereIsNone) {
             "dimension 0 of size 10 has no block boundaries in common "
             "between 2 and 4 blocks");
   EXPECT_EQ(makeText("x4", K::AllGather, "[x]", "[x:(2)2]", {8}),
-            "there is no all_gather from [{\"x\"}] to [{\"x\":(2)2}]");
+            "no all_gather turns the sharding [{\"x\"}] into [{\"x\":(2)2}]");
   EXPECT_EQ(makeText("x4", K::AllGather, "[x] ", "[x,-]", {8}),
             "the shardings differ in rank");
   EXPECT_EQ(makeText("x4", K::AllGather, "[x]", "[-]", {8, 8}),
@@ -59,7 +59,8 @@ TEST(ReshardStep, SaysWhyThereIsNone) {
   EXPECT_EQ(makeText("x4,y2", K::ToPartial, "[x]", "[y]", {8}),
             "the step has no axes");
   EXPECT_EQ(makeText("x4,y2", K::AllToAll, "[x,y]", "[y,x]", {8, 8}),
-            "dimension 0 both gives and takes axes");
+            "an all_to_all cannot both remove axes from dimension 0 and add "
+            "axes to it");
   EXPECT_EQ(makeText("x4,y2", K::CollectivePermute, "[x,y]", "[y,x]", {8, 8}),
             "the step changes the number of blocks of dimension 0 from 4 to 2");
   EXPECT_EQ(makeText("x2,y2", K::CollectivePermute, "[x]", "[y] +x", {8}),
@@ -91,8 +92,9 @@ TEST_F(Exchange, VerifiesEveryPart) {
             "the axes of the step are {\"x\"}, not {\"x\", \"y\"}");
   wrong = step;
   wrong.result = sharding(m, "[-,y]");
-  EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "the step leads to [{}, {\"x\"}], not to [{}, {\"y\"}]");
+  EXPECT_EQ(
+      verifyStep(m, in, wrong, shape),
+      "the step results in the sharding [{}, {\"x\"}], not [{}, {\"y\"}]");
 }
 
 // Steps as a user may write them: no part of one is trusted.
@@ -115,13 +117,13 @@ TEST_F(Exchange, RejectsNonsense) {
   EXPECT_EQ(verifyStep(m, in, wrong, shape), "axis \"x\" is used twice");
   wrong = step;
   EXPECT_EQ(verifyStep(m, sharding(m, "[(x,y),-]"), wrong, shape),
-            "dimension 0 must end with {\"x\"} in some order");
+            "dimension 0 must end with the axes {\"x\"} in some order");
   wrong.kind = CollectiveKind::AllGather;
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
             "the step lists axes for 0 dimensions of a tensor of rank 2");
   wrong.dimAxes = {{}, axes(m, "x")};
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "dimension 1 must end with {\"x\"}");
+            "dimension 1 must end with the axes {\"x\"}");
   wrong.kind = CollectiveKind::ToPartial;
   wrong.axes = axes(m, "y");
   EXPECT_EQ(verifyStep(m, in, wrong, shape),

@@ -99,8 +99,8 @@ TEST(Rule, SaysWhatDoesNotFit) {
   EXPECT_EQ(parse("(ij->ij", {{12}}, {{3, 4}}),
             "equation \"(ij->ij\": '(' is never closed in operand #0");
   EXPECT_EQ(parse("(hd)->h", {{12}}, {{5}}),
-            "equation \"(hd)->h\": the sizes of the letters in (..) around 'd' "
-            "cannot be determined");
+            "equation \"(hd)->h\": the size of letter 'd' cannot be "
+            "determined");
   EXPECT_EQ(parse("b1->b", {{2, 3}}, {{2}}),
             "equation \"b1->b\": dimension 1 of operand #0 has size 3, but the "
             "sizes of its letters multiply to 1");

@@ -73,9 +73,9 @@ TEST(JsonFile, Depth) {
   };
   EXPECT_EQ(getError(nest(JsonFile::kMaxDepth)), "none");
   EXPECT_EQ(getError(nest(JsonFile::kMaxDepth + 1)),
-            "1:65: nested deeper than 64");
+            "1:65: nested deeper than 64 levels");
   EXPECT_EQ(getError(std::string(10'000'000, '[')),
-            "1:65: nested deeper than 64");
+            "1:65: nested deeper than 64 levels");
 }
 
 // What is kept of a key does not grow with the keys around it: these paths
