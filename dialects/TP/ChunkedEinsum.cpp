@@ -22,6 +22,7 @@
 #include "dialects/TP/Einsum.h"
 #include "dialects/TP/Emitter.h"
 #include "tpopt/Dialect/SPMD/SPMD.h"
+#include "tpopt/Sharding/Projection.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -41,11 +42,9 @@ using namespace tp;
 static std::optional<AxisList> getTravel(const AxisList &cut,
                                          const AxisList &whole, int64_t size,
                                          int64_t pieces) {
-  ArrayRef<AxisRef> axes(cut);
-  if (axes.size() < whole.size() ||
-      axes.take_front(whole.size()) != ArrayRef<AxisRef>(whole))
+  if (!startsWith(cut, whole))
     return std::nullopt;
-  AxisList travel(axes.drop_front(whole.size()));
+  AxisList travel = dropPrefix(cut, whole);
   if (getSize(travel) > 1 &&
       (size % getSize(cut) != 0 || size / getSize(cut) % pieces != 0))
     return std::nullopt;
@@ -469,35 +468,14 @@ SmallVector<Value> EinsumScatterOp::decompose(OpBuilder &builder) {
                            getLhs(), getRhs())};
 }
 
-/// The axes along which the letters that are summed over are sharded. Returns
-/// nullopt if a letter is sharded along different axes in the two operands.
-static std::optional<AxisList> getSummedAxes(EinsumScatterOp op,
-                                             const TensorSharding &lhs,
-                                             const TensorSharding &rhs) {
-  EinsumTerms terms = EinsumTerms::split(op.getEquation());
-  AxisList summed;
-  for (auto [i, letter] : llvm::enumerate(terms.lhs)) {
-    if (terms.result.contains(letter))
-      continue;
-    const AxisList &axes = lhs.dims[i].axes;
-    size_t other = terms.rhs.find(letter);
-    if (other != StringRef::npos && rhs.dims[other].axes != axes)
-      return std::nullopt;
-    summed.append(axes.begin(), axes.end());
-  }
-  for (auto [i, letter] : llvm::enumerate(terms.rhs))
-    if (!terms.result.contains(letter) && !terms.lhs.contains(letter))
-      summed.append(rhs.dims[i].axes.begin(), rhs.dims[i].axes.end());
-  return getMerged(summed);
-}
-
 std::optional<SmallVector<spmd::Exchange>>
 EinsumScatterOp::getExchanges(ArrayRef<TensorSharding> layouts) {
   auto travel =
       getTravel(layouts[2].dims[getDim()].axes,
                 layouts[getRowsOperand()].dims[getScatteredDim()].axes,
                 getType().getDimSize(getDim()), getPieces());
-  auto summed = getSummedAxes(*this, layouts[0], layouts[1]);
+  auto summed =
+      getSummedAxes(EinsumTerms::split(getEquation()), layouts[0], layouts[1]);
   if (!travel || !summed || getMerged(*travel) != *summed)
     return std::nullopt;
   return getTravels(
@@ -514,13 +492,13 @@ EinsumScatterOp::localize(spmd::Localizer &localizer, ValueRange operands) {
       getTravel(localizer.getSharding(getResult()).dims[dim].axes,
                 localizer.getSharding(getOperand(side)).dims[from].axes,
                 getType().getDimSize(dim), getPieces());
-  auto summed = getSummedAxes(*this, localizer.getSharding(getLhs()),
+  EinsumTerms terms = EinsumTerms::split(getEquation());
+  auto summed = getSummedAxes(terms, localizer.getSharding(getLhs()),
                               localizer.getSharding(getRhs()));
   if (!travel || !summed || getMerged(*travel) != *summed)
     return tp::emitOpError(*this, ErrorCode::RuleViolated)
            << "must scatter dimension " << dim
            << " along the axes that cut the summed dimensions";
-  EinsumTerms terms = EinsumTerms::split(getEquation());
   SmallVector<Value> factors(operands);
   factors[0] =
       ChunkBuilder::mask(localizer, factors[0], terms.lhs, terms.result);

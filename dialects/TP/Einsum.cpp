@@ -36,6 +36,25 @@ SmallVector<int64_t> EinsumTerms::inferShape(ArrayRef<int64_t> lhsShape,
   return shape;
 }
 
+std::optional<AxisList> tp::getSummedAxes(const EinsumTerms &terms,
+                                          const TensorSharding &lhs,
+                                          const TensorSharding &rhs) {
+  AxisList summed;
+  for (auto [i, letter] : llvm::enumerate(terms.lhs)) {
+    if (terms.result.contains(letter))
+      continue;
+    const AxisList &axes = lhs.dims[i].axes;
+    size_t other = terms.rhs.find(letter);
+    if (other != StringRef::npos && rhs.dims[other].axes != axes)
+      return std::nullopt;
+    summed.append(axes.begin(), axes.end());
+  }
+  for (auto [i, letter] : llvm::enumerate(terms.rhs))
+    if (!terms.result.contains(letter) && !terms.lhs.contains(letter))
+      summed.append(rhs.dims[i].axes.begin(), rhs.dims[i].axes.end());
+  return getMerged(summed);
+}
+
 /// Describes why an equation does not fit the shapes of its tensors; empty if
 /// it fits them.
 using EquationCheck = llvm::function_ref<std::string()>;

@@ -16,6 +16,13 @@ mlir::LogicalResult verifyEinsum(mlir::Operation *op, llvm::StringRef equation,
                                  mlir::Value lhs, mlir::Value rhs,
                                  mlir::Value result);
 
+/// Returns the axes along which the letters that an einsum sums over are
+/// sharded, merged. Returns nullopt if a letter is sharded along different axes
+/// in the two operands.
+std::optional<AxisList> getSummedAxes(const EinsumTerms &terms,
+                                      const TensorSharding &lhs,
+                                      const TensorSharding &rhs);
+
 } // namespace tp
 
 #endif // TPOPT_DIALECTS_TP_EINSUM_H

@@ -7,6 +7,7 @@
 #include "ChunkTimes.h"
 #include "RowProduct.h"
 
+#include "dialects/TP/Einsum.h"
 #include "dialects/TP/ShardingTable.h"
 #include "lib/Cost/OpPricer.h"
 #include "lib/Cost/ProgramCost.h"
@@ -439,15 +440,23 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     return "its reduction is not a sum";
   if (getMerged(in.unreduced) != getMerged(step.axes))
     return "its operand is also unreduced along other axes";
-  // The addends of the sum must be the products of the devices' blocks. If an
-  // operand were unreduced, there would be other addends.
+  // The addends of the sum must be the products of the devices' blocks. There
+  // would be other addends if an operand were unreduced, or if the layouts of
+  // the operands did not cut the summed dimensions along the sum's axes.
   EinsumOp einsum = product.op;
-  if (llvm::any_of(einsum->getOperands(), [&](Value operand) {
-        return !getLayout(operand).unreduced.empty();
-      }))
+  TensorSharding lhs = getLayout(einsum.getLhs()),
+                 rhs = getLayout(einsum.getRhs());
+  if (!lhs.unreduced.empty() || !rhs.unreduced.empty())
     return "an operand of the product is unreduced";
+  if (getSummedAxes(EinsumTerms::split(einsum.getEquation()), lhs, rhs) !=
+      getMerged(step.axes))
+    return "the operands of the product are not both cut along the axes of the "
+           "sum";
+  const TensorSharding &rows = product.side == 0 ? lhs : rhs;
   auto fits = [&](int64_t d, const AxisList &axes) {
     return product.hasOwn(product.result[d]) &&
+           rows.dims[product.rowsTerm.find(product.result[d])].axes ==
+               in.dims[d].axes &&
            type.getDimSize(d) % (getSize(in.dims[d].axes) * getSize(axes)) == 0;
   };
   if (step.kind == CollectiveKind::ReduceScatter) {

@@ -231,7 +231,8 @@ const Standing &PartingFinder::getStanding(Value value) {
   Standing worst{Standing::Known};
   for (const DeviceValues &parts : found->second) {
     Standing standing = judge(parts, mesh ? &*mesh : nullptr);
-    if (standing.kind < worst.kind || worst.partial.empty())
+    if (standing.kind < worst.kind ||
+        (standing.kind == worst.kind && worst.partial.empty()))
       worst = standing;
   }
   return standings[value] = worst;

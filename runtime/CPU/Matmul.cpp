@@ -4,6 +4,7 @@
 #include "runtime/CPU/Matmul.h"
 
 #include "runtime/CPU/SkinnyMatmul.h"
+#include "runtime/CPU/TileMatmul.h"
 #include "runtime/Core/Batches.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Shapes.h"
@@ -113,13 +114,17 @@ static void narrow(const Operand &operand, char *data) {
 class MatmulEngine::Impl {
 public:
   Impl(const Artifact &artifact, const Team &team)
-      : artifact(artifact), skinny(team), engine(dnnl::engine::kind::cpu, 0),
-        stream(engine) {}
+      : artifact(artifact), skinny(team), tile(team),
+        engine(dnnl::engine::kind::cpu, 0), stream(engine) {}
 
-  void run(uint32_t index, const MatmulPointers &pointers) {
+  absl::Status run(uint32_t index, const MatmulPointers &pointers) {
     const MatmulRow &row = artifact.rows<MatmulRow>()[index];
-    if (SkinnyMatmul::suits(row))
-      return skinny.run(artifact, row, pointers);
+    if (SkinnyMatmul::suits(row)) {
+      skinny.run(artifact, row, pointers);
+      return absl::OkStatus();
+    }
+    if (tile.suits(row))
+      return tile.run(artifact, row, pointers);
     std::unique_ptr<Plan> &plan = plans[index];
     if (!plan)
       plan = std::make_unique<Plan>(makePlan(row));
@@ -128,6 +133,7 @@ public:
       count *= batch.size;
     for (int64_t number = 0; number < count; ++number)
       runOne(*plan, pointers, number);
+    return absl::OkStatus();
   }
 
   void forgetWeights() {
@@ -135,9 +141,12 @@ public:
       plan->arguments[DNNL_ARG_WEIGHTS] = wrap(plan->b.plain, nullptr);
     packed.clear();
     packedBytes = 0;
+    tile.forgetWeights();
   }
 
-  uint64_t packedBytes = 0;
+  uint64_t getPackedBytes() const {
+    return packedBytes + tile.getPackedBytes();
+  }
 
 private:
   struct PackedWeight {
@@ -156,12 +165,14 @@ private:
 
   const Artifact &artifact;
   SkinnyMatmul skinny;
+  TileMatmul tile;
   dnnl::engine engine;
   dnnl::stream stream;
   absl::flat_hash_map<uint32_t, std::unique_ptr<Plan>> plans;
   /// Repacked weights, by the address of the original weight. A weight that
   /// several matmuls use may be packed in several layouts.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
+  uint64_t packedBytes = 0;
   memory scratchpad;
   size_t scratchpadSize = 0;
 };
@@ -364,8 +375,7 @@ MatmulEngine::~MatmulEngine() = default;
 absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {
   // oneDNN's C++ interface throws; exceptions must not leave this function.
   try {
-    impl->run(row, pointers);
-    return absl::OkStatus();
+    return impl->run(row, pointers);
   } catch (const dnnl::error &error) {
     return makeError(error.status == dnnl_out_of_memory
                          ? ErrorCode::OutOfMemory
@@ -379,4 +389,4 @@ absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {
 }
 
 void MatmulEngine::forgetWeights() { impl->forgetWeights(); }
-uint64_t MatmulEngine::getPackedBytes() const { return impl->packedBytes; }
+uint64_t MatmulEngine::getPackedBytes() const { return impl->getPackedBytes(); }

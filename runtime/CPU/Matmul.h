@@ -29,7 +29,8 @@ struct MatmulPointers {
 };
 
 /// The matmuls of one rank. Primitives are made when a row is first run.
-/// Products with few rows do not use oneDNN; see SkinnyMatmul.
+/// Products with few rows, and those of bf16 on CPUs with AMX, do not use
+/// oneDNN; see SkinnyMatmul and TileMatmul.
 class MatmulEngine {
 public:
   MatmulEngine(const Artifact &artifact, const Team &team);

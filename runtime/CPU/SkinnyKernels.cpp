@@ -8,8 +8,6 @@
 
 using namespace tprt;
 
-#define TPRT_INLINE inline __attribute__((always_inline))
-
 namespace {
 
 // Sixteen lanes: one register of AVX-512, or two of AVX2, to which the compiler
@@ -23,34 +21,23 @@ using Halves = uint16_t __attribute__((vector_size(32)));
 /// are written back to memory.
 constexpr int64_t kDepth = 8;
 
-union Bits {
-  uint32_t word;
-  float number;
-};
-
 } // namespace
 
-static TPRT_INLINE float toFloat(float value) { return value; }
-static TPRT_INLINE float toFloat(uint16_t value) {
-  Bits bits = {static_cast<uint32_t>(value) << 16};
-  return bits.number;
-}
-
-static TPRT_INLINE Floats load(const float *from) {
+TPRT_INLINE Floats load(const float *from) {
   Floats value; // memory may be unaligned
   __builtin_memcpy(&value, from, sizeof(value));
   return value;
 }
-static TPRT_INLINE Floats load(const uint16_t *from) {
+TPRT_INLINE Floats load(const uint16_t *from) {
   Halves halves;
   __builtin_memcpy(&halves, from, sizeof(halves));
   return reinterpret_cast<Floats>(__builtin_convertvector(halves, Words) << 16);
 }
-static TPRT_INLINE void store(float *to, Floats value) {
+TPRT_INLINE void store(float *to, Floats value) {
   __builtin_memcpy(to, &value, sizeof(value));
 }
 
-static TPRT_INLINE float sum(Floats v) {
+TPRT_INLINE float sum(Floats v) {
   float total[kLanes];
   store(total, v);
   for (int64_t half = kLanes / 2; half > 0; half /= 2)
@@ -65,8 +52,8 @@ static TPRT_INLINE float sum(Floats v) {
 
 /// Accumulates `depth` rows of B into C.
 template <typename T, int64_t M>
-static TPRT_INLINE void addRows(const SkinnyTask &task, const float *a,
-                                const T *b, int64_t depth) {
+TPRT_INLINE void addRows(const SkinnyTask &task, const float *a, const T *b,
+                         int64_t depth) {
   int64_t j = 0;
   for (; j + kLanes <= task.n; j += kLanes) {
     Floats sums[M];
@@ -106,8 +93,7 @@ template <typename T, int64_t M> static void columnsOf(const SkinnyTask &task) {
 
 /// Computes N columns of C.
 template <typename T, int64_t M, int64_t N>
-static TPRT_INLINE void multiplyTile(const SkinnyTask &task, const T *b,
-                                     float *c) {
+TPRT_INLINE void multiplyTile(const SkinnyTask &task, const T *b, float *c) {
   Floats sums[M][N] = {};
   int64_t l = 0;
   for (; l + kLanes <= task.k; l += kLanes) {
@@ -145,65 +131,8 @@ template <typename T, int64_t M> static void dotsOf(const SkinnyTask &task) {
 // Epilogues
 //===----------------------------------------------------------------------===//
 
-/// Returns e^x to about one ulp, without a branch: x = n ln2 + r, with a
-/// polynomial for e^r.
-static TPRT_INLINE float exponential(float x) {
-  x = x < -87.0f ? -87.0f : x;
-  x = x > 88.0f ? 88.0f : x;
-  constexpr float rounder = 12582912.0f; // 1.5 * 2^23: leaves n in the low bits
-  Bits n = {};
-  n.number = x * 1.44269504f + rounder;
-  float whole = n.number - rounder;
-  float r = x - whole * 0.693359375f + whole * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
-  Bits power = {(n.word + 127) << 23};
-  return p * power.number;
-}
-
-/// Returns x times the normal distribution's integral up to x, with erfc from
-/// Abramowitz and Stegun 7.1.26.
-static TPRT_INLINE float geluErf(float x) {
-  float z = (x < 0 ? -x : x) * 0.707106781f;
-  float t = 1.0f / (1.0f + 0.3275911f * z);
-  float p = 1.061405429f;
-  p = p * t - 1.453152027f;
-  p = p * t + 1.421413741f;
-  p = p * t - 0.284496736f;
-  p = p * t + 0.254829592f;
-  float tail = 0.5f * p * t * exponential(-z * z);
-  return x * (x < 0 ? tail : 1.0f - tail);
-}
-
-static TPRT_INLINE float geluTanh(float x) {
-  float u = 0.797884561f * (x + 0.044715f * x * x * x);
-  return x / (1.0f + exponential(-2.0f * u));
-}
-
-static void activate(SkinnyActivation kind, float *values, int64_t count) {
-  switch (kind) {
-  case SkinnyActivation::Relu:
-    for (int64_t i = 0; i < count; ++i)
-      values[i] = values[i] < 0 ? 0 : values[i];
-    return;
-  case SkinnyActivation::GeluErf:
-    for (int64_t i = 0; i < count; ++i)
-      values[i] = geluErf(values[i]);
-    return;
-  case SkinnyActivation::GeluTanh:
-    for (int64_t i = 0; i < count; ++i)
-      values[i] = geluTanh(values[i]);
-    return;
-  case SkinnyActivation::Silu:
-    for (int64_t i = 0; i < count; ++i)
-      values[i] = values[i] / (1.0f + exponential(-values[i]));
-    return;
-  }
+static void activate(Activation kind, float *values, int64_t count) {
+  applyActivation(kind, values, count);
 }
 
 static void widen(const uint16_t *from, float *to, int64_t count) {

@@ -10,6 +10,8 @@
 #ifndef TPRT_CPU_SKINNYKERNELS_H
 #define TPRT_CPU_SKINNYKERNELS_H
 
+#include "runtime/CPU/Activations.h"
+
 #include <cstdint>
 
 namespace tprt {
@@ -30,13 +32,11 @@ struct SkinnyTask {
   float *c;
 };
 
-enum class SkinnyActivation { Relu, GeluErf, GeluTanh, Silu };
-
 struct SkinnyKernels {
   using Product = void (*)(const SkinnyTask &task);
   /// Each pair contains the kernel for f32 b, then the kernel for bf16 b.
   Product columns[2], dots[2];
-  void (*activate)(SkinnyActivation kind, float *values, int64_t count);
+  void (*activate)(Activation kind, float *values, int64_t count);
   void (*widen)(const uint16_t *from, float *to, int64_t count);
   void (*narrow)(const float *from, uint16_t *to, int64_t count);
 };

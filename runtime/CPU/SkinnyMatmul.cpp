@@ -3,6 +3,7 @@
 
 #include "runtime/CPU/SkinnyMatmul.h"
 
+#include "runtime/CPU/MatmulRows.h"
 #include "runtime/CPU/SkinnyKernels.h"
 
 using namespace tprt;
@@ -29,23 +30,7 @@ static const SkinnyKernels &chooseKernels() {
 }
 
 static int64_t roundUp(int64_t value, int64_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-/// Returns the offset, in elements, of batch `batch` in the operand.
-static int64_t getOffset(const MatmulRow &row, const MatmulOperand &operand,
-                         int64_t batch) {
-  int64_t offset = 0;
-  for (unsigned i = kMaxBatch; i-- > 0; batch /= row.batch[i])
-    offset += batch % row.batch[i] * operand.strides[i];
-  return offset;
-}
-
-static int64_t getRowStride(const MatmulOperand &operand) {
-  return operand.strides[kMaxBatch];
-}
-static int64_t getColumnStride(const MatmulOperand &operand) {
-  return operand.strides[kMaxBatch + 1];
+  return divideUp(value, unit) * unit;
 }
 
 SkinnyMatmul::SkinnyMatmul(const Team &team)
@@ -149,16 +134,10 @@ void SkinnyMatmul::computeTile(const Artifact &artifact, const MatmulRow &row,
         break;
       }
       case PostOpKind::Relu:
-        kernels.activate(SkinnyActivation::Relu, values, width);
-        break;
       case PostOpKind::GeluErf:
-        kernels.activate(SkinnyActivation::GeluErf, values, width);
-        break;
       case PostOpKind::GeluTanh:
-        kernels.activate(SkinnyActivation::GeluTanh, values, width);
-        break;
       case PostOpKind::Silu:
-        kernels.activate(SkinnyActivation::Silu, values, width);
+        kernels.activate(*getActivation(postOp.kind), values, width);
         break;
       }
     }

@@ -42,7 +42,7 @@ struct TileMatmul::Product {
 };
 
 /// Whether the CPU has AMX and the system lets this process use it. oneDNN asks
-/// the system, and can be told to do without (DNNL_MAX_CPU_ISA).
+/// the system, and can be told to do without (ONEDNN_MAX_CPU_ISA).
 static bool hasTiles() {
 #ifdef __x86_64__
   auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
@@ -340,10 +340,13 @@ absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
                      getColumnStride(row.a) == 1 && row.k % kTileDepth == 0};
   int64_t batches = row.batch[0] * row.batch[1] * row.batch[2];
 
-  // All columns are computed for some rows of A before the next rows.
+  // All columns are computed for some rows of A before the next rows. Each
+  // thread has rows of its own, if there are enough: those that it computed of
+  // A, which are in its core's cache.
   int64_t blockBytes = product.steps * kStepBytes;
   int64_t blocks = divideUp(row.m, kTileBlock);
-  int64_t height = std::clamp<int64_t>(kMostRowBytes / blockBytes, 1, divideUp(blocks, team.size()));
+  int64_t height = std::clamp<int64_t>(kMostRowBytes / blockBytes, 1,
+                                       divideUp(blocks, team.size()));
   int64_t wanted = kMinPartsPerThread * team.size();
   while (height > 1 &&
          batches * divideUp(blocks, height) * product.groups < wanted)

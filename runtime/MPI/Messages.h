@@ -36,6 +36,22 @@ struct Messages {
                             comm, add()));
   }
 
+  /// Forgets the messages of ours that have been delivered.
+  void dropDelivered() {
+    size_t kept = 0;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      int done = 0;
+      if (senders[i] < 0 &&
+          (MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+           done))
+        continue;
+      requests[kept] = requests[i];
+      senders[kept++] = senders[i];
+    }
+    requests.resize(kept);
+    senders.resize(kept);
+  }
+
 private:
   /// MPI counts in int: larger messages are sent in pieces of this many bytes.
   static constexpr int64_t kPiece = int64_t{1} << 30;

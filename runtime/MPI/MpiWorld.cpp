@@ -193,17 +193,17 @@ void MpiWorld::tellFailure() {
   if (hasTold)
     return;
   hasTold = true;
-  std::string text;
   {
     absl::MutexLock lock(&mutex);
     if (getErrorCode(failure) == ErrorCode::PeerFailed)
       return;
-    text = std::string(failure.message().substr(0, sizeof(failureText) - 1));
+    toldText =
+        std::string(failure.message().substr(0, sizeof(failureText) - 1));
   }
   Messages messages;
   for (int peer = 0; peer < size; ++peer)
     if (peer != rank)
-      messages.send(comm, peer, kFailureTag, text.data(), text.size());
+      messages.send(comm, peer, kFailureTag, toldText.data(), toldText.size());
   finishWithin(messages, absl::Milliseconds(500));
 }
 
@@ -371,6 +371,7 @@ void MpiWorld::showLife() {
   if (absl::Now() < lastLife + timeout / 3)
     return;
   lastLife = absl::Now();
+  lifeSigns.dropDelivered();
   for (int peer = 0; peer < size; ++peer)
     if (peer != rank)
       lifeSigns.send(comm, peer, kLifeTag, &kLifeSign, 1);

@@ -112,6 +112,7 @@ private:
   absl::Mutex mutex;
   absl::Status failure ABSL_GUARDED_BY(mutex);
   bool hasTold = false;
+  std::string toldText; ///< Sent to all peers. MPI may read it to the end.
 };
 
 /// One wait for other ranks. It ends with an error once a rank has failed, or

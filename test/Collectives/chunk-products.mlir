@@ -136,3 +136,15 @@ func.func @two_letters(
   %y = tp.einsum "bhd,hdi->bi" %g, %down : (tensor<8192x64x256xbf16>, tensor<64x256x4096xbf16>) -> tensor<8192x4096xbf16>
   return %y : tensor<8192x4096xbf16>
 }
+
+// CHECK-LABEL: func.func @rows_by_a_part
+// The rows are cut along the major part of the axis already, and the sums are scattered along
+// the minor part.
+// CHECK: tp.einsum_scatter "bo,oi->bi"
+func.func @rows_by_a_part(
+    %g: tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model":(1)2}, {"model":(2)2}]>},
+    %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model":(2)2}, {}]>})
+    -> (tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model"}, {}]>}) {
+  %y = tp.einsum "bo,oi->bi" %g, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
+  return %y : tensor<8192x4096xbf16>
+}

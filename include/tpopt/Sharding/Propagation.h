@@ -34,11 +34,10 @@
 ///
 /// If two factors of one op want overlapping axes in the same tensor at the
 /// same time, the larger source tensor wins; then, in an element-wise op, the
-/// factor with more pieces; then the cost model, if there is one; then the
-/// earlier operand. If two tensors disagree about a factor, their common
-/// leading axes are used. Results are updated before operands, and the operands
-/// of an element-wise op follow only its results: a sharding that the result
-/// cannot have would not help the op.
+/// factor with more pieces; then the earlier operand. If two tensors disagree
+/// about a factor, their common leading axes are used. Results are updated
+/// before operands, and the operands of an element-wise op follow only its
+/// results: a sharding that the result cannot have would not help the op.
 ///
 /// Unreduced axes count as used and do not propagate; Partition decides whether
 /// a result is a partial sum.

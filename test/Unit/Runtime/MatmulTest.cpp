@@ -56,6 +56,34 @@ TEST(Matmul, FewRowsOfEverySize) {
                   kEpilogues[0], dtype, DType::F32, false, options);
 }
 
+/// Products of as many rows as tiles of bf16 have, and a few more or less, in
+/// every layout, computed by more threads than one.
+TEST(Matmul, TilesOfEverySize) {
+  SessionOptions options;
+  options.threads = 3;
+  using Order = std::vector<int>;
+  for (int64_t m : {9, 16, 17, 32, 48, 100})
+    for (int64_t n : {1, 16, 33, 130})
+      for (int64_t k : {1, 31, 32, 33, 64, 100})
+        for (const Order &a : {Order{3, 4}, Order{4, 3}})
+          for (const Order &b : {Order{3, 4}, Order{4, 3}})
+            check({"tiles", {1, 1, 1}, m, n, k, a, b, {3, 4}, 3}, kEpilogues[0],
+                  DType::BF16, DType::F32, m % 2, options);
+}
+
+TEST(Matmul, BatchesOfTiles) {
+  SessionOptions options;
+  options.threads = 3;
+  for (MatmulCase test : kCases) {
+    test.m += 24;
+    test.n += 36;
+    test.k += 30;
+    for (size_t epilogue : {0, 3, 4, 7})
+      check(test, kEpilogues[epilogue], DType::BF16,
+            epilogue % 2 ? DType::BF16 : DType::F32, false, options);
+  }
+}
+
 /// A weight so wide that it is computed in pieces, with an epilogue that has a
 /// part for each.
 TEST(Matmul, WideWeight) {

@@ -331,7 +331,7 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
     output [p,b,s,k,g,e] is, in f32, the sum of values that are not yet divided.
     The statistics of a row are the part's maximum of score * log2(e) and its sum of
     weights, where a weight is 2^(score * log2(e) - maximum). If the row sees no key of
-    the part, they are minus infinity and 0, and the output is not written.}];
+    the part, they are minus infinity and 0, and the output is 0.}];
   let constraints = [{
     1. Query, key and value have these shapes, and one element type, f32, f16 or
        bf16.
