@@ -45,6 +45,9 @@ struct CollectiveCall {
   const char *source;
   char *destination;
   absl::string_view name; ///< The step's name, for messages.
+  /// When this rank started it, in nanoseconds of the host's monotonic clock.
+  /// Only set if a link is emulated.
+  int64_t started = 0;
 };
 
 /// Returns the collective's kind and name, for example `all_reduce 'mlp.out'`.
@@ -72,6 +75,10 @@ public:
   /// Returns how many nanoseconds this rank has waited for other ranks in
   /// collectives of this communicator; 0 if the transport cannot tell.
   virtual int64_t getWaited() const { return 0; }
+
+  /// Of the collective that was finished last: the latest `started` of all
+  /// ranks. Returns 0 if the transport cannot tell.
+  virtual int64_t getLastStart() const { return 0; }
 };
 
 class ThreadDomain;

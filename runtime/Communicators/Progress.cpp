@@ -34,6 +34,8 @@ public:
   absl::Status start(uint32_t index, const CollectiveCall &call) override {
     auto task = std::make_shared<Task>(Task{
         *inner, index, call, progress.options.link.getTime(*call.row, ranks)});
+    if (task->linkTime > absl::ZeroDuration())
+      task->call.started = readClock();
     running[index] = task;
     progress.submit(std::move(task));
     return absl::OkStatus();
@@ -188,11 +190,15 @@ absl::Status Progress::carryOut(Task &task) {
   task.arrived += waited;
   if (!status.ok() || task.linkTime <= absl::ZeroDuration())
     return status;
-  // The emulated link is busy from the time at which the last rank arrived. If
-  // the transport reports no waiting time, the end of the collective is used
-  // instead.
-  status = occupyLink(task, (waited > 0 ? task.arrived : task.time.end) +
-                                absl::ToInt64Nanoseconds(task.linkTime));
+  // Ranks on several hosts have no common clock. Then the time at which the
+  // last rank arrived is used, or the end of the collective if the transport
+  // reports no waiting time.
+  int64_t started = task.inner.getLastStart();
+  if (started == 0)
+    started = waited > 0 ? task.arrived : task.time.end;
+  linkFree =
+      std::max(linkFree, started) + absl::ToInt64Nanoseconds(task.linkTime);
+  status = occupyLink(task, linkFree);
   task.time.end = readClock();
   return status;
 }

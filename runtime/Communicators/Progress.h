@@ -20,8 +20,10 @@
 /// World::enter.
 ///
 /// With an emulated link, a collective does not end before the link would have
-/// finished it, counted from the time at which the last rank started it. The
-/// thread sleeps for that long, so the link carries one collective at a time.
+/// finished it. The link carries one collective at a time: it begins when the
+/// last rank has started the collective, or when it has carried the previous
+/// one, if that is later. The thread sleeps until then. How long the system
+/// takes to wake the thread does not count, as it would not for a network card.
 ///
 /// Failure: the transport's deadlines and errors apply. The thread tells the
 /// other ranks at once; queued collectives fail with the same cause, and so do
@@ -112,6 +114,9 @@ private:
 
   World &world;
   const ProgressOptions options;
+  /// When the emulated link has carried all collectives so far. The progress
+  /// thread's own.
+  int64_t linkFree = 0;
   uint32_t numSubmitted = 0; ///< The rank's own count.
   CarriedTime lastTime;
   Futex submitted, completed; ///< Counts; the end counts as submitted.

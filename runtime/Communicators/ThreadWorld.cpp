@@ -67,6 +67,9 @@ public:
       meeting.getForAll().resize(bytes);
       reduce(row, 0, row.count, meeting.getForAll().data());
     })); // sources are ready
+    lastStart = 0;
+    for (size_t peer = 0; peer < meeting.size(); ++peer)
+      lastStart = std::max(lastStart, meeting.shown(peer).call.started);
     size_t position = meeting.position;
     switch (row.kind) {
     case CollectiveKind::AllReduce:
@@ -102,6 +105,7 @@ public:
   absl::Status finish(uint32_t index) override { return absl::OkStatus(); }
 
   int64_t getWaited() const override { return meeting.getWaited(); }
+  int64_t getLastStart() const override { return lastStart; }
 
 private:
   /// Up to this many bytes, copying and reducing all data takes less time than
@@ -149,6 +153,7 @@ private:
   }
 
   Meeting meeting;
+  int64_t lastStart = 0;
 };
 
 class ThreadWorld final : public World {

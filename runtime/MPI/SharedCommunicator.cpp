@@ -51,6 +51,7 @@ struct Seat {
   alignas(64) std::atomic<uint64_t> written; ///< The rank's last stage.
   std::atomic<uint64_t> read;
   CollectiveHeader headers[kNumBuffers]; ///< The collectives of its blocks.
+  int64_t started[kNumBuffers];          ///< See CollectiveCall.
 };
 
 /// The layout of the group's shared memory, which is initially zero: all
@@ -105,6 +106,7 @@ public:
   absl::Status start(uint32_t index, const CollectiveCall &call) override;
   absl::Status finish(uint32_t index) override;
   int64_t getWaited() const override { return waited; }
+  int64_t getLastStart() const override { return lastStart; }
 
 private:
   int64_t size() const { return static_cast<int64_t>(group.size()); }
@@ -146,7 +148,7 @@ private:
   /// For each buffer, the collective whose first stage has been written to the
   /// buffer but not read yet; null if there is none.
   Running *unread[kNumBuffers] = {};
-  int64_t waited = 0;
+  int64_t waited = 0, lastStart = 0;
 };
 
 } // namespace
@@ -327,6 +329,7 @@ absl::Status SharedCommunicator::write(Running &now, int64_t stage) {
   Seat &mine = room.getSeat(position);
   fillBlock(now.call, stage, room.getBlock(buffer, position));
   mine.headers[buffer] = {now.index, world.getRunDigest()};
+  mine.started[buffer] = now.call.started;
   mine.written.store(number, std::memory_order_release);
   arrive(here.written, number, [&] {
     if (isReducedByLast(row))
@@ -341,9 +344,13 @@ absl::Status SharedCommunicator::read(Running &now, int64_t stage,
   Buffer &here = room.getBuffer(buffer);
   TPRT_RETURN_IF_ERROR(await(here.written, number, now.call, &Seat::written));
   CollectiveHeader ours{now.index, world.getRunDigest()};
-  for (size_t peer = 0; peer < group.size(); ++peer)
-    TPRT_RETURN_IF_ERROR(world.compare(ours, room.getSeat(peer).headers[buffer],
-                                       group[peer], now.call));
+  lastStart = 0;
+  for (size_t peer = 0; peer < group.size(); ++peer) {
+    const Seat &seat = room.getSeat(peer);
+    TPRT_RETURN_IF_ERROR(
+        world.compare(ours, seat.headers[buffer], group[peer], now.call));
+    lastStart = std::max(lastStart, seat.started[buffer]);
+  }
   readBlocks(now.call, stage, buffer);
   room.getSeat(position).read.store(number, std::memory_order_release);
   arrive(here.read, number, [] {});

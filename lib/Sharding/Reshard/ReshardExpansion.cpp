@@ -94,8 +94,12 @@ const State *Expansion::getGoal(const State &state) const {
 }
 
 void Expansion::beginArrangement(const State &state) {
-  // Enough for one arrangement: a choice per digit, and some that end lists.
-  choicesLeft = getGoal(state) ? 2 * space.getDigits(state).size() : ~0u;
+  // One arrangement takes a choice for each digit, one that ends the list of
+  // each dimension, and a last one. As many again as there are digits allow for
+  // wrong choices.
+  choicesLeft = getGoal(state) ? 2 * space.getDigits(state).size() +
+                                     state.dims.size() + 1
+                               : ~0u;
 }
 
 bool Expansion::mayArrange() {
