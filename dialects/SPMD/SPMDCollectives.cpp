@@ -42,8 +42,8 @@ RankedTensorType spmd::getLocalType(RankedTensorType global,
 static AxisList getManualAxes(Operation *op) {
   if (cast<RankedTensorType>(op->getOperand(0).getType()).getEncoding())
     return {};
-  // The op of an enclosing region is verified before the ops in it, so it is
-  // valid.
+  // The op of an enclosing region is valid here, because it is verified before
+  // the ops in its region.
   return getManualAxesAround(op);
 }
 
@@ -119,9 +119,9 @@ TP_COLLECTIVE_RULE(CollectivePermuteOp)
 TP_COLLECTIVE_RULE(ToPartialOp)
 #undef TP_COLLECTIVE_RULE
 
-/// Checks one operand of a collective, in the order in which the op's
-/// description lists its constraints. `axes` and `dimAxes` are the fields of
-/// the step that the op has as attributes.
+/// Checks operand number `part` of a collective, and the result for it. The
+/// checks are in the order of the constraints in the op's description. `axes`
+/// and `dimAxes` are attributes of the op, named like fields of ReshardStep.
 static LogicalResult verifyCollective(CollectiveOpInterface op,
                                       CollectiveKind kind,
                                       std::optional<AxisListAttr> axes,

@@ -258,9 +258,9 @@ void spmd::setSharding(Value value, ShardingAttr sharding) {
                          ArrayAttr::get(op->getContext(), shardings));
 }
 
-/// Copies the attribute dictionaries `old`, and sets the sharding in each of
-/// them to its entry of `shardings`. A null entry leaves its dictionary
-/// unchanged.
+/// Returns a copy of the attribute dictionaries `old`, in which dictionary i
+/// has the sharding `shardings[i]`. If `shardings[i]` is null, dictionary i is
+/// the same as in `old`.
 static SmallVector<DictionaryAttr>
 withShardings(MLIRContext *context, ArrayAttr old, unsigned size,
               ArrayRef<ShardingAttr> shardings) {

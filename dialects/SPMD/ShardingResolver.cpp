@@ -7,8 +7,9 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::spmd;
 
-/// Looks up `key` in `map`, and inserts the result of `make` if it is missing.
-/// Two threads may compute it at the same time; the first result is kept.
+/// Returns the value of `key` in `map`. If there is none, inserts the value
+/// that `make` returns. If two threads make a value at the same time, the map
+/// keeps the value that is inserted first.
 template <typename Map, typename Key, typename Make>
 static auto findOrMake(llvm::sys::RWMutex &mutex, Map &map, const Key &key,
                        Make make) {

@@ -68,7 +68,9 @@ llvm::StringRef getFieldAttribute(llvm::StringRef name, llvm::StringRef key);
 /// and does not own the form.
 const Form &getForm(llvm::StringRef name);
 
-/// A dialect whose operations, types and attributes are only read as text.
+/// The base class of foreign dialects. Programs in these dialects can be read,
+/// but none of their operations are registered. Types are kept as text, and
+/// read() converts the text of attributes.
 class ReaderDialect : public mlir::Dialect {
 public:
   ReaderDialect(llvm::StringRef name, mlir::MLIRContext *context,

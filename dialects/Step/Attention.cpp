@@ -47,9 +47,10 @@ static LogicalResult verifyRows(AttentionOpInterface op) {
   return success();
 }
 
-/// Verifies the operands that mask keys, the scale, the window, and the sizes
-/// and alignment of operands. `features` are the types of the operands whose
-/// last dimension is features; `rows` is the shape of the query rows.
+/// Verifies the operands that hide keys, and the attributes `scale` and
+/// `window`. Also verifies that features are contiguous and aligned, and that
+/// sizes are in range. `features` are the types of the operands whose last
+/// dimension is features; `rows` is the shape of the query rows.
 static LogicalResult verifyOptions(AttentionOpInterface op,
                                    ArrayRef<MemRefType> features,
                                    ArrayRef<int64_t> rows) {

@@ -163,8 +163,8 @@ LogicalResult tp::verifySource(Attribute source, ArrayRef<int64_t> shape,
   return error() << "expects #tp.source<..> or #tp.join<..>, got " << source;
 }
 
-/// The dimension along which a result is a slice of its tensor; nullopt if its
-/// source has any other form.
+/// If `source` is a slice of a tensor along a single dimension, and `shape` is
+/// the shape of the slice, returns this dimension. Otherwise returns nullopt.
 static std::optional<unsigned> getPartDim(SourceAttr source,
                                           ArrayRef<int64_t> shape) {
   if (!source || source.getStored().size() != shape.size() ||
@@ -333,8 +333,8 @@ static FailureOr<const Annotation *> verifyPlace(Location at, StringAttr name,
                        << ", not to " << describe(place);
 }
 
-/// Checks the constraints on an attribute of an op, a function or a module that
-/// its type does not imply.
+/// Checks the constraints on an attribute that the attribute's type does not
+/// imply. `op` is the op, function or module that has the attribute.
 static bool isWellFormed(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (name == kCountedAttr)

@@ -103,8 +103,8 @@ ShardingRule tp::getAttentionRule(AttentionOpInterface op, StringRef operands,
 double tp::getAttentionFlops(AttentionOpInterface op, ArrayRef<int64_t> sizes,
                              int64_t overD, int64_t overE) {
   // Count only products, as is usual (Chowdhery et al., PaLM, 2022, appendix
-  // B). Without a machine model, plans are compared by products alone: counting
-  // the softmax would make the op look costlier than its decomposition.
+  // B). Without a machine model, only contractions have a compute cost. So an
+  // op that counted its softmax would look costlier than its decomposition.
   ShardingRule rule =
       cast<spmd::ShardingRuleOpInterface>(op.getOperation()).getShardingRule();
   double rows = 1, d = 1, e = 1;

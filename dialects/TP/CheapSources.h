@@ -27,16 +27,17 @@ namespace tp {
 bool isCheapSource(mlir::Operation *op);
 
 /// Gives every user of a cheap source in `region`, including nested regions,
-/// its own copy of the source. A loop, branch or return gets a copy for each of
-/// its uses, because each use becomes a separate value. All other ops that use
-/// a source twice still use one copy twice, because their meaning may depend on
-/// the operands being the same value. For this reason, equal sources are merged
-/// first. A source with a sharding is not copied, because the annotation
-/// applies to that one value.
+/// its own copy of the source. If a loop, branch or return uses a source twice,
+/// each of the two uses gets a copy, because each use becomes a separate value.
+/// If any other op uses a source twice, both uses get the same copy, because
+/// the meaning of the op may depend on the operands being the same value. For
+/// this reason, equal sources are merged first. A source with a sharding is not
+/// copied, because the annotation applies to that one value.
 void splitSources(mlir::Region &region);
 
-/// Merges cheap sources of a block with equal attributes, including their
-/// shardings, into the first one. Returns the number of removed sources.
+/// Replaces each cheap source by the first equal one in the same block. Sources
+/// are equal if they have the same attributes, including shardings. Returns the
+/// number of removed sources.
 unsigned mergeSources(mlir::Region &region);
 
 } // namespace tp

@@ -119,8 +119,8 @@ public:
   /// Shifts `value` along the axes: returns the value of the device `by`
   /// positions before this one.
   Value shift(Value value, int64_t by) {
-    // Another device receives the value, so it is no longer the local part that
-    // the encoding describes.
+    // Another device receives the value. There, the value is not the local part
+    // that its encoding describes, so remove the encoding.
     RankedTensorType type = typeOf(value);
     if (type.getEncoding())
       value = ReshapeOp::create(
@@ -142,7 +142,8 @@ public:
                                     axes);
   }
 
-  /// The contraction of two local tensors, with elements of type `element`.
+  /// The contraction of two local tensors. The result has elements of type
+  /// `element`.
   Value contract(StringRef equation, Value lhs, Value rhs, Type element) {
     SmallVector<int64_t> shape = EinsumTerms::split(equation).inferShape(
         typeOf(lhs).getShape(), typeOf(rhs).getShape());
@@ -270,8 +271,8 @@ double GatherEinsumOp::getFlops(ArrayRef<int64_t> sizes) {
   unsigned count = getOthers().size();
   double flops = 0;
   for (unsigned i = 0; i < count; ++i) {
-    // Multiply the sizes of the factors, each once. The factor of the gathered
-    // rows replaces the factor of the input's own rows.
+    // Multiply the sizes of the factors of product i. The gathered rows have a
+    // factor of their own, so leave out the factor of the input's rows.
     llvm::SmallDenseSet<unsigned> factors;
     auto add = [&](const TensorFactors &tensor) {
       for (const DimFactors &dim : tensor)

@@ -126,9 +126,9 @@ private:
   int64_t count;
   Block &body;
 
-  /// Flags of carried values. An `active` value depends on a value whose
-  /// gradient is wanted. A `carried` value is active, and the loss depends on
-  /// it, so it has a gradient.
+  /// Two flags for each value that the loop carries. An `active` value depends
+  /// on a value whose gradient is wanted. A `carried` value is active, and the
+  /// loss depends on it, so it has a gradient.
   SmallVector<bool> active, carried;
   /// Values defined outside the loop that get gradients from it.
   SmallVector<Value> captured;
@@ -168,8 +168,9 @@ void LoopGradient::findActive() {
   }
 }
 
-/// Finds the `carried` values: follows the values that the loss depends on from
-/// the loop's yield back to its arguments.
+/// Finds the `carried` values. Starts from the yielded values that the loss
+/// depends on, and goes backward through the loop's ops to the loop's
+/// arguments.
 void LoopGradient::findCarried() {
   ReverseMode inner = reverse.getInner(reverse.getBuilder());
   for (auto [i, arg] : llvm::enumerate(op.getRegionIterArgs()))
@@ -391,8 +392,8 @@ LogicalResult CaseOp::addGradients(ReverseMode &reverse) {
   getUsedValuesDefinedAbove(getBranches(), outside);
   outside.remove_if([&](Value value) { return !reverse.isWanted(value); });
 
-  // Each branch recomputes its forward ops. It then adds to the gradients that
-  // the outer values have before the op.
+  // Each branch recomputes its forward ops, starts from the gradients that
+  // outer values have so far, and adds to these gradients.
   SmallVector<std::unique_ptr<Region>> regions;
   SmallVector<SmallVector<Value>> gradients;
   for (Region &branch : getBranches()) {

@@ -64,9 +64,10 @@ static Value combine(OpBuilder &builder, Location loc, ReductionKind kind,
   llvm_unreachable("covered switch");
 }
 
-/// Combines each element with the element `by` before it, for by = 1, 2, 4 and
-/// so on. After this step, an element combines the 2 * by elements up to and
-/// including itself. So the number of steps is the logarithm of the length.
+/// Combines each element with the element `by` positions before it, for by = 1,
+/// 2, 4 and so on. After the step for `by`, an element is the combination of
+/// the last 2 * by elements up to and including itself. So the number of steps
+/// is the logarithm of the length.
 SmallVector<Value> CumulativeOp::decompose(OpBuilder &builder) {
   Emitter emit(builder, getLoc());
   int64_t dim = getDim(), length = typeOf(getInput()).getDimSize(dim);
@@ -151,8 +152,8 @@ private:
     Value total = SliceOp::create(
         builder, loc, RankedTensorType::get(shape, result.getElementType()),
         own, starts, strides);
-    // Doubles the distance as within a block. Each device starts with the total
-    // of the preceding block.
+    // As in decompose(), the distance doubles in each step. Each device starts
+    // with the total of the preceding block.
     Value before = receive(total, 1);
     for (int64_t by = 1; by < getSize(axes) - 1; by *= 2)
       before = combine(builder, loc, op.getKind(), receive(before, by), before);

@@ -196,10 +196,10 @@ public:
   }
 
 private:
-  /// Sets the result rows before and after the piece to fill, if some of them
-  /// are not fill yet. A device with rows of the piece already has fill
-  /// directly before and after them. On a device without such rows, all rows
-  /// are undefined.
+  /// Replaces the result rows before and after the piece by fill, unless all of
+  /// them are fill already. On a device with rows of the piece, the rows
+  /// directly before and after the piece are fill already. On a device without
+  /// rows of the piece, all rows are undefined.
   Value fillOutside(Value value) {
     Piece piece = getPiece(op);
     int64_t length = op.getType().getDimSize(dim), end = piece.getEnd();

@@ -26,8 +26,8 @@ static Value contract(Emitter emit, Value g, Value other, Value operand,
     dims.push_back(dim);
     shape.push_back(typeOf(operand).getDimSize(dim));
   }
-  // If the result has a wider type than the operands, its gradient has that
-  // type, too: the product is computed in that type, and rounded once.
+  // If the result has a wider type than the operands, `g` has the wider type,
+  // too: compute the product in the type of `g`, and round the product once.
   other = emit.convert(other, typeOf(g).getElementType());
   Value product = emit.einsum((result + "," + otherTerms + "->" + kept).str(),
                               g, other, shape);

@@ -38,8 +38,8 @@ getGatheredShape(Operation *op, RankedTensorType input,
 }
 
 /// Adds the dimensions of input, indices and the gathered tensor to a rule.
-/// `axisFactor` is the factor of the input's axis, `indexKind` the kind of
-/// index dimensions.
+/// `axisFactor` is the factor of the input's axis. The factors of the index
+/// dimensions get the kind `indexKind`, except for those of batch dimensions.
 static void addGatherDims(RuleBuilder &rule, unsigned axisFactor,
                           FactorKind indexKind, unsigned input,
                           unsigned indices, unsigned gathered,
@@ -67,9 +67,10 @@ static void addGatherDims(RuleBuilder &rule, unsigned axisFactor,
 }
 
 /// Subtracts the start of the device's block of `global`, in dimension `axis`,
-/// from `indices`. Indices of elements outside of the block remain out of
-/// range. If the last block has padding, an index past the end of `global`
-/// becomes -1, so that it does not address this padding.
+/// from `indices`. The index of an element outside of the block becomes an
+/// index that is out of the block's range. If the last block has padding, an
+/// index past the end of `global` becomes -1, so that it does not address this
+/// padding.
 static Value makeIndicesLocal(spmd::Localizer &localizer, Location loc,
                               Value indices, Value global, unsigned axis) {
   Value begin = localizer.getBlockBegin(global, axis);
@@ -179,9 +180,9 @@ ShardingRule ScatterOp::getShardingRule() {
   RuleBuilder rule(3, 1);
   RankedTensorType input = typeOf(getInput());
   unsigned axis = rule.addFactor(input.getDimSize(getAxis()));
-  // Each device can apply its own updates and give a partial sum: one device
-  // adds them to the input, all others to zeros. Updates that overwrite or
-  // multiply must be applied in order.
+  // If updates are added, each device can add its own: one device adds its
+  // updates to the input, all others add theirs to zeros, and the result is a
+  // partial sum. Updates that overwrite or multiply must be applied in order.
   addGatherDims(
       rule, axis,
       getKind() == ScatterKind::Add ? FactorKind::Reduction : FactorKind::Whole,
@@ -346,8 +347,8 @@ public:
       if (!begin)
         continue;
       cut.push_back(dim);
-      // Clamp the start so that the part fits into the whole tensor: an op on
-      // the block would clamp it to the block.
+      // Clamp the start here, so that the part is inside of the whole tensor.
+      // An op on the block would move the part into the block.
       Value start = clamp(widen(starts[dim]), size - length);
       first[dim] = emit.binary<SubOp>(emit.convert(start, i32()), begin);
       window[dim] = std::min(length, local.getDimSize(dim));
@@ -424,8 +425,8 @@ DynamicSliceOp::evaluate(Evaluator &evaluator, ArrayRef<TensorValue> operands) {
       evaluator.dynamicSlice(operands[0], operands.drop_front(), getType())};
 }
 
-/// Takes the rows of the slice that are in the device's block, and uses zeros
-/// for its other rows.
+/// Gathers the rows of the slice that are in the device's block of the input.
+/// On this device, all other rows of the slice are zeros.
 FailureOr<SmallVector<Value>>
 DynamicSliceOp::localize(spmd::Localizer &localizer, ValueRange operands) {
   OpBuilder &builder = localizer.getBuilder();

@@ -74,8 +74,9 @@ private:
   }
 
   /// Returns a mask that is true for the last update of each element. To find
-  /// it, scatters the numbers of the updates like the updates, and reads the
-  /// numbers back.
+  /// the last updates, scatters the number of each update to the element that
+  /// it updates, and gathers the numbers again. An update that reads its own
+  /// number is the last one.
   Value getLast() {
     Value indices = op.getIndices();
     ArrayRef<int64_t> shape = typeOf(indices).getShape();
@@ -101,9 +102,9 @@ private:
     Value isLast =
         emit.compare(ComparePredicate::EQ, number,
                      emit.gather(written, indices, batchDims, batchDims));
-    // The dimensions of the updates that correspond to those of the indices:
-    // batch dimensions come first, and the others follow the input dimensions
-    // that precede the axis.
+    // The dimensions that the updates share with the indices. In the updates,
+    // batch dimensions come first, then the input dimensions between them and
+    // the axis, then the other dimensions of the indices.
     SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(batchDims));
     for (int64_t dim : llvm::seq(batchDims, int64_t(shape.size())))
       dims.push_back(axis + dim - batchDims);
@@ -131,8 +132,9 @@ private:
                                      multiplyOthers()));
   }
 
-  /// For each update, the product of all other updates of its element. Zero
-  /// updates are counted, and left out of the product.
+  /// For each update, the product of all other updates of its element. Updates
+  /// that are 0 are left out of the product and counted instead: if any of the
+  /// other updates is 0, the product is 0.
   Value multiplyOthers() {
     Value one = emit.constant(1, updates), zero = emit.constant(0, updates);
     Value isZero = emit.compare(ComparePredicate::EQ, updates, zero);

@@ -133,7 +133,7 @@ FailureOr<SmallVector<Value>> ReshapeOp::localize(spmd::Localizer &localizer,
       getType().getShape(), localizer.getSharding(getResult()));
   for (const Restack &restack : llvm::reverse(restacks)) {
     std::optional<Window> window = restack.getWindow(kMostDistances);
-    // Only a sharding that the user wrote fails here: see getExchanges().
+    // Partition chooses no sharding that fails here: see getExchanges().
     if (!window)
       return emitError() << prefix(ErrorCode::TooManyExchanges)
                          << "each device needs elements from more than "

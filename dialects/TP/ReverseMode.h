@@ -35,9 +35,9 @@ public:
   /// Ops are built at the insertion point of `builder`.
   ReverseMode(mlir::OpBuilder &builder, mlir::Location loc)
       : builder(builder), loc(loc) {}
-  /// Returns a ReverseMode for a nested block that `builder` builds. It wants
-  /// the gradients of the same outer values, but has no gradient of any value
-  /// yet.
+  /// Returns a ReverseMode for a nested block. The new ReverseMode creates ops
+  /// with `builder` and wants the same gradients as this one, but has no
+  /// gradients yet.
   ReverseMode getInner(mlir::OpBuilder &builder) const {
     ReverseMode inner(builder, loc);
     inner.wanted = wanted;
@@ -47,8 +47,8 @@ public:
   // Used by an op's `addGradients`.
 
   mlir::OpBuilder &getBuilder() { return builder; }
-  /// The location of the op, marked as its gradient:
-  /// `loc("grad(layers.0.mlp)")`.
+  /// The location for ops that compute gradients of the current op: the current
+  /// op's location, marked as `loc("grad(layers.0.mlp)")`.
   mlir::Location getLoc() const { return loc; }
   Emitter getEmitter() { return getFormulas(); }
   Formulas getFormulas() { return Formulas(builder, getLoc()); }
@@ -66,8 +66,8 @@ public:
   void set(mlir::Value value, mlir::Value gradient) {
     gradients[value] = gradient;
   }
-  /// Differentiates the ops that `op` decomposes into, for an op without a
-  /// better gradient. These ops are built again: the forward op is not changed.
+  /// Builds the gradients of `op` from its decomposition: decomposes `op` into
+  /// new ops, and differentiates these. `op` itself is not changed.
   mlir::LogicalResult addDecomposed(mlir::Operation *op);
   /// Erases `op` once all gradients are built, when it has no more uses.
   void eraseLater(mlir::Operation *op) { erased.push_back(op); }
@@ -76,7 +76,8 @@ public:
 
   /// Marks the gradient of `value` as wanted, if it can have one.
   void want(mlir::Value value);
-  /// Marks the gradients of values that `block` computes from wanted values.
+  /// Marks gradients as wanted: those of all values in `block` that depend on a
+  /// value whose gradient is wanted.
   void wantDependents(mlir::Block &block);
   /// Visits `ops` from the last to the first; each op adds to the gradients of
   /// its operands. Emits an error for an op without a gradient.

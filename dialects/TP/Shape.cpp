@@ -48,8 +48,9 @@ static ShardingRule makeSourceRule(RankedTensorType type) {
 }
 
 /// Appends a dimension to operand 0 and to the result. If `whole` is true, the
-/// op takes all of the dimension, so that the dimension passes through.
-/// Otherwise the dimension must not be sharded in either of them.
+/// result has all elements of the operand along this dimension, and the
+/// dimension passes through. Otherwise the dimension must be sharded neither in
+/// the operand nor in the result.
 static void addPassOrWhole(RuleBuilder &rule, int64_t operandSize,
                            int64_t resultSize, bool whole) {
   if (whole) {

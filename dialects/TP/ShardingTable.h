@@ -56,8 +56,9 @@ private:
 /// The size of one element, at least one byte.
 int64_t getElementBytes(mlir::Type tensor);
 
-/// The name of a value in messages: the `tp.name` of an argument, the name in
-/// its location, or else its op and line.
+/// The name of a value in messages: the `tp.name` of a function argument, else
+/// the name in the value's location. A value without either is named by its
+/// argument number, or by the op that computes it and the line of this op.
 std::string getName(mlir::Value value);
 
 } // namespace tp

@@ -195,8 +195,8 @@ FailureOr<SmallVector<Value>> TopKOp::localize(spmd::Localizer &localizer,
       builder.getArrayAttr(gathered), toAttr(cut), toAttr(whole));
   auto winners = create(builder, loc, values, indices, candidates);
 
-  // The indices of the winners. A device finds those of its own candidates, and
-  // uses zero for the others.
+  // The indices of the winners. A device uses 0 as the index of a winner that
+  // is not one of the device's candidates.
   Value place = spmd::AxisIndexOp::create(
       builder, loc, typeOf(begin), FlatSymbolRefAttr::get(context, mesh.name),
       spmd::toAttr(context, mesh, tournament.axes));

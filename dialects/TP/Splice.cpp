@@ -275,8 +275,8 @@ private:
                           isWhole, result);
   }
 
-  /// Selects the rows of the result: from row `at` on the rows of `behind`,
-  /// before row `at` the rows of `front`.
+  /// Selects the rows of the result. Rows before row `at` are those of `front`.
+  /// Row `at` and all rows after it are those of `behind`.
   Value select(int64_t at, Value behind, Value front) {
     // Row numbers are not partial sums, even if the pieces are.
     TensorSharding sharding = localizer.getSharding(op.getResult());

@@ -122,8 +122,8 @@ static std::optional<SplicePieces> getPieces(SliceOp op) {
       getOnlyDifference(shapeOf(op.getInput()), op.getType().getShape());
   if (!dim)
     return std::nullopt;
-  // A dimension of size 1 may have any stride, as the stride has no effect. But
-  // pieces cannot record such a stride.
+  // In a dimension of size 1, strides have no effect, and a slice may have any.
+  // Pieces cannot record a stride other than 1 there.
   for (auto [i, stride] : llvm::enumerate(op.getStrides()))
     if (stride != 1 &&
         (int64_t(i) != *dim || op.getType().getDimSize(*dim) == 1))

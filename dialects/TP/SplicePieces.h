@@ -55,8 +55,9 @@ struct SplicePieces {
   bool isIdentity() const {
     return pieces.size() == 1 && pieces.front().isWhole(dim);
   }
-  /// Returns the only piece of a tensor, with the scalar around it. Returns
-  /// nullopt if there are several pieces of tensors, or different scalars.
+  /// Returns the only piece of a tensor, and the scalar that all other pieces
+  /// repeat. Returns nullopt if several pieces are of tensors, or if the other
+  /// pieces repeat different scalars.
   std::optional<SurroundedPiece> getSurrounded() const;
   /// Returns the pieces of a part of the result: `size` elements from `start`
   /// on, `stride` apart.
@@ -66,9 +67,10 @@ struct SplicePieces {
                     mlir::Type type) const;
 };
 
-/// Returns the pieces of `op`: a splice, a concatenation of several inputs, or
-/// a slice or pad that changes one dimension. Returns nullopt for all other
-/// ops, and for tensors without elements.
+/// Returns the pieces of the result of `op`. `op` may be a splice, a
+/// concatenation of several inputs, or a slice or pad that changes exactly one
+/// dimension. Returns nullopt for all other ops, and for tensors without
+/// elements.
 std::optional<SplicePieces> getSplicePieces(mlir::Operation *op);
 
 } // namespace tp

@@ -35,11 +35,11 @@ Value tp::emitReversed(OpBuilder &builder, Location loc, Value x, int64_t dim,
                           /*batch_dims=*/0);
 }
 
-/// Returns true if the block at `distance` is the device's own block. If
-/// `mirrored`, this is the block of the mirror image of the device `distance`
-/// positions ahead. On a ring of k, the mirror image of position p is k - 1 -
-/// p, so on a ring of two the mirror image of the next device is the device
-/// itself.
+/// Returns true if a fetched block is the device's own. The block is that of
+/// the device `distance` positions ahead or, if `mirrored`, that of the mirror
+/// image of the device `distance` positions ahead. On a ring of k, the mirror
+/// image of position p is k - 1 - p, so on a ring of two the mirror image of
+/// the next device is the device itself.
 static bool isOwn(int64_t distance, bool mirrored, int64_t ring) {
   return mirrored ? ring == 2 && distance == 1 : distance == 0;
 }

@@ -4,9 +4,10 @@
 /// \file The local form of ops that move rows along a sharded dimension.
 ///
 /// A window (see Halo.h) says which rows a device needs from the blocks of
-/// other devices. One shift fetches each run of adjacent rows, also if several
-/// windows on a value need it. The fetched rows and the device's own rows are
-/// concatenated to a strip, which contains the device's block of the result.
+/// other devices. Each run of adjacent rows is fetched by one shift, even if
+/// several windows on a value need the rows. The fetched rows and the device's
+/// own rows are concatenated to a strip, which contains the device's block of
+/// the result.
 
 #ifndef TPOPT_DIALECTS_TP_STRIPS_H
 #define TPOPT_DIALECTS_TP_STRIPS_H
@@ -32,9 +33,11 @@ struct Fetch {
   BlockRows rows;
 };
 
-/// Runs of rows that overlap or touch are merged. Other runs of rows from the
-/// same block are fetched separately: with two devices, the previous and the
-/// next block are the same block.
+/// The rows that a device receives. Runs of rows of the same block are merged
+/// if they overlap or touch, and are fetched separately if there is a gap
+/// between them. For example, with two devices, a window that needs the end of
+/// the previous block and the beginning of the next one needs two runs of the
+/// same block.
 using Fetches = llvm::SmallVector<Fetch, 2>;
 
 /// Adds the rows of value number `source` that `window` needs from other
@@ -59,8 +62,8 @@ mlir::Value emitReversed(mlir::OpBuilder &builder, mlir::Location loc,
 /// Builds the shifts that fetch rows, and the strips.
 class StripLocalizer {
 public:
-  /// `axes` shard dimension `dim`; `sources` are the device's parts of each
-  /// value.
+  /// `axes` are the axes that shard dimension `dim`. `sources[i]` is the
+  /// device's part of value number i.
   StripLocalizer(spmd::Localizer &localizer, mlir::Location loc, int64_t dim,
                  const AxisList &axes, mlir::ValueRange sources,
                  const Fetches &fetches);

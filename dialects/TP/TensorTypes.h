@@ -26,9 +26,9 @@ using TensorTypes =
     llvm::SmallMapVector<mlir::RankedTensorType, mlir::Operation *, 16>;
 TensorTypes collectTensorTypes(mlir::FunctionOpInterface function);
 
-/// Checks that passes support each type. Checks that a local type is the part
-/// of the whole tensor that its encoding describes for `mesh`. Emits an error
-/// at the op that has the type.
+/// Checks that passes support each type. Checks each local type against its
+/// encoding, which names a whole tensor and a sharding: the type must be that
+/// of a device's part on `mesh`. Emits an error at the op that has the type.
 mlir::LogicalResult verifyTensorTypes(const TensorTypes &types,
                                       const Mesh &mesh);
 

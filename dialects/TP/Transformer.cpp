@@ -167,8 +167,8 @@ ShardingRule RotaryOp::getShardingRule() {
 }
 
 double RotaryOp::getFlops(ArrayRef<int64_t> sizes) {
-  // A pair takes six operations, so an element takes three. The volume includes
-  // the factor of the angles, which the input lacks: divide by its size.
+  // Three operations per element (six per pair). The volume includes factor h
+  // of the angles, which the input does not have: divide by the size of h.
   return 3 * getVolume(sizes) / std::max<int64_t>(1, sizes.back());
 }
 

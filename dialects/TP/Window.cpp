@@ -5,9 +5,9 @@
 //
 // A device's windows reach across the borders of its block. So the block is
 // extended at both ends, one dimension after the other, and the windows are
-// views of the extended block. Each dimension also sends the rows fetched for
-// earlier dimensions, so the corners of an image's block arrive through two
-// neighbours.
+// views of the extended block. For each dimension, devices also send the rows
+// that they received for earlier dimensions, so the corners of an image's block
+// arrive through two neighbours.
 
 #include "dialects/TP/Emitter.h"
 #include "dialects/TP/Strips.h"
@@ -287,7 +287,7 @@ private:
                          RankedTensorType::get({}, builder.getIntegerType(32)));
   }
 
-  /// Sets the rows of `value` that are not rows of the input to fill.
+  /// Replaces by fill all rows of `value` that are not rows of the input.
   void fillOutside(unsigned i) {
     int64_t dim = op.getDims()[i];
     auto [first, end] = op.getReach(i);

@@ -59,9 +59,10 @@ AttentionTiles getAttentionTiles(const AttentionSize &size);
 /// The only GPU architecture with warpgroup instructions for tensor cores:
 /// later architectures do not have them.
 inline constexpr char kWarpgroupChip[] = "sm_90a";
-/// Returns true if the warpgroup kernel can be used. It needs 16-bit floats, 64
-/// or 128 features, and more rows than one warpgroup has. It does not support
-/// masks: addressing one would need more registers than there are.
+/// Returns true if the warpgroup kernel can compute an attention of this size.
+/// The kernel needs 16-bit floats, 64 or 128 features, and more rows than one
+/// warpgroup processes. The kernel does not support masks: computing the
+/// addresses of a mask would take more registers than a thread has.
 bool fitsWarpgroups(const AttentionSize &size, bool isMasked);
 AttentionTiles getWarpgroupTiles();
 

@@ -125,8 +125,8 @@ std::pair<Value, Value> AttentionEmitter::getWholeTiles() {
     keys = min(keys, add(firstPosition, 1));
   Value first = firstTile;
   if (window) {
-    // The window hides the keys up to `before` from the last row, so whole
-    // tiles begin after the tile of key `before`.
+    // The window hides all keys up to key `before` from the last row. So the
+    // first whole tile is the one after the tile of key `before`.
     Value before = sub(lastPosition, number(*window));
     Value tile = add(div(max(before, number(0)), shape.tiles.keys), 1);
     tile = select(less(before, number(0)), number(0), tile);
@@ -214,9 +214,9 @@ void AttentionEmitter::setBuffers(int64_t multiple) {
 
 /// While tile i is processed, the keys and values of tile i + 1 are copied: the
 /// keys are one group of copies, the values another. After the last tile the
-/// groups are empty, so that each wait can leave exactly the most recent group
-/// pending. Tile i + 1 overwrites tile i - 1: after the barrier, all threads
-/// have finished with that tile.
+/// groups are empty, so each wait can leave exactly one group pending, the most
+/// recent one. Tile i + 1 is stored in the place of tile i - 1: after the
+/// barrier, all threads have finished with tile i - 1.
 void AttentionEmitter::emitTiles() {
   beginCopy(keyTiles, firstTile);
   beginCopy(valueTiles, firstTile);

@@ -82,9 +82,10 @@ protected:
 
   /// The offset of a tile in shared memory, in bytes.
   mlir::Value getTilePlace(const TileBuffer &buffer, mlir::Value tile);
-  /// Returns the scores of a tile, after replacing those of hidden keys. If the
-  /// tile may have hidden keys, the emitted code branches to that of `hideAll`,
-  /// which replaces the scores. Most tiles have no hidden keys.
+  /// Returns the scores of a tile, with those of hidden keys replaced.
+  /// `hideAll` emits the code that replaces them. If there is no mask, the code
+  /// is emitted in a branch that runs only for tiles that may have hidden keys:
+  /// most tiles have none.
   llvm::SmallVector<mlir::Value>
   hideWhereNeeded(mlir::Value tile, mlir::ValueRange scores,
                   llvm::function_ref<llvm::SmallVector<mlir::Value>()> hideAll);
@@ -101,9 +102,9 @@ protected:
   /// parts, also stores the statistics of the row in this part.
   void storeRow(mlir::Value row, mlir::Value maximum, mlir::Value sum,
                 llvm::function_ref<void(mlir::Value place)> emit);
-  /// The factor that a row's result is multiplied by in the end: 1 over the
-  /// sum, but 1 if the row attends to no key, or if this is one of several
-  /// parts.
+  /// The factor by which a row's result is multiplied in the end: 1 over the
+  /// sum. The factor is 1 if the row attends to no key, or if the attention is
+  /// split into parts.
   mlir::Value getFactor(mlir::Value sum);
   /// The size of an output element.
   int64_t getOutputBytes() const { return shape.isSplit ? 4 : elementBytes; }

@@ -313,8 +313,9 @@ Value AttentionGradient::getWeightPlace(unsigned result, int64_t entry,
   return locate(at(place, entry * kWarp * 4), {{tileEntry, 4}});
 }
 
-/// Stores the slope of each held entry and the tile entry that the lane
-/// processes. If a gradient uses the weights, stores these as well.
+/// The lane processes one entry of the tile. For each pair of this entry and a
+/// held entry, stores the slope, and also the weight if a gradient uses the
+/// weights.
 void AttentionGradient::weigh(Value tile) {
   SmallVector<Value> scores = multiply(own, tile, &Held::own),
                      products = multiply(partner, tile, &Held::partner);
@@ -418,8 +419,8 @@ int64_t AttentionGradient::emit(Value logsumexp, Value delta) {
     findRowTiles();
   else
     findTiles();
-  // While tile i is processed, tile i + 1 is copied. It overwrites tile i - 1:
-  // after the first barrier, all threads have finished with that tile.
+  // While tile i is processed, tile i + 1 is copied over tile i - 1. After the
+  // first barrier in the loop, no thread reads tile i - 1 any more.
   beginCopy(firstTile);
   auto loop = scf::ForOp::create(builder, loc, firstTile, endTile, number(1),
                                  getState());
@@ -446,8 +447,8 @@ int64_t AttentionGradient::emit(Value logsumexp, Value delta) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Emits the kernel of a gradient op. `count` is the number of entries of each
-/// head whose gradient is computed.
+/// Emits the kernel of a gradient op. In each head, `count` entries get a
+/// gradient.
 template <typename OpT>
 static KernelLaunch emitGradient(OpBuilder &builder, OpT op, StringRef name,
                                  int64_t count, Value ownResult,

@@ -23,9 +23,9 @@ emitKeyValueGradientForGpu(mlir::OpBuilder &builder,
                            step::AttentionKeyValueGradientOp op,
                            llvm::StringRef name);
 
-/// Each of these fills `function` with a kernel: for 16-bit floats, computed by
-/// warps or by Hopper's warpgroups, or for f32. Returns the shared memory of a
-/// block in bytes.
+/// Each of these fills `function` with a kernel. The first is for 16-bit floats
+/// and warps, the second for 16-bit floats and Hopper's warpgroups, the third
+/// for f32. Returns the shared memory of a block in bytes.
 int64_t emitWarpAttention(mlir::OpBuilder &builder, step::AttentionOp op,
                           const AttentionShape &shape,
                           mlir::gpu::GPUFuncOp function);

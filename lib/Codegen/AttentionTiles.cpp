@@ -94,7 +94,7 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   double shortest = getTime(1);
   for (int64_t parts = 2; parts <= most; ++parts)
     shortest = std::min(shortest, getTime(parts));
-  // Take the fewest parts whose time is almost the shortest: parts use memory.
+  // More parts take more memory, so accept a time slightly above the shortest.
   constexpr double worth = 1.05;
   int64_t parts = 1;
   while (getTime(parts) > worth * shortest)
@@ -109,7 +109,7 @@ tp::codegen::getAttentionPartChoices(const AttentionSize &size) {
     if (choices.size() < kMaxPartChoices && !llvm::is_contained(choices, parts))
       choices.push_back(parts);
   };
-  // Half as many parts as in the first choice are worth timing, too.
+  // Another choice worth timing: half as many parts as in the first choice.
   if (choices.front() > 1)
     add(choices.front() / 2);
   for (int64_t multiprocessors : kOtherMultiprocessors)

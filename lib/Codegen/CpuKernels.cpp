@@ -55,7 +55,8 @@ private:
 } // namespace
 
 /// Divides the columns from `begin` to the row's end into chunks of `width`.
-/// The last chunk ends with the row, so it may overlap the columns before it.
+/// The last chunk ends where the row ends, so it may begin with columns that
+/// belong to earlier chunks.
 static SmallVector<Chunk> cutRest(OpBuilder &builder, Location loc,
                                   int64_t begin, int64_t columns,
                                   int64_t width) {

@@ -96,9 +96,9 @@ LogicalResult CudaCode::assembleAll(Location loc, StringRef ptxas,
 
 /// Returns true if a chip's PTX is worth storing. That is the case for the
 /// lowest chip of each major version, since the driver compiles its PTX for all
-/// later chips. The PTX of a chip with a suffix runs on no other chip, so it is
-/// stored only if there is no cubin, or no other PTX that could serve this
-/// chip.
+/// later chips. The PTX of a chip with a suffix runs on no other chip. It is
+/// stored if there is no cubin for the chip, or if none of the other chips' PTX
+/// runs on this chip.
 static bool isPtxKept(const GpuChip &chip, ArrayRef<GpuChip> chips,
                       bool hasCubin) {
   if (chip.hasSuffix)

@@ -22,8 +22,9 @@ static constexpr int64_t kBlock = 128;
 static constexpr int64_t kMaxWarpColumns = 1024;
 /// The most elements of a row that a thread keeps in registers.
 static constexpr int64_t kElements = 16;
-/// Threads of a block that loops over a longer row. With more threads, each has
-/// too few registers to keep the loads of several iterations in flight.
+/// Threads of a block that loops over a row because the row does not fit into
+/// registers. With more threads, each thread has too few registers to keep the
+/// loads of several iterations in flight.
 static constexpr int64_t kLoopThreads = 512;
 
 namespace {

@@ -12,7 +12,8 @@
 
 namespace tp::codegen {
 
-/// Threads divide the destination, and each goes through all updates in order.
+/// The destination is divided among the threads. Each thread goes through all
+/// updates in order.
 mlir::FailureOr<KernelLaunch> emitScatterForGpu(mlir::OpBuilder &builder,
                                                 step::ScatterOp op,
                                                 llvm::StringRef name);
@@ -27,13 +28,14 @@ mlir::FailureOr<KernelLaunch> emitMergeForGpu(mlir::OpBuilder &builder,
                                               step::MergeOp op,
                                               llvm::StringRef name);
 
-/// Threads divide the elements, whose number is a scalar of the step.
+/// The elements are divided among the threads. The number of elements is a
+/// scalar operand of the step.
 mlir::FailureOr<KernelLaunch> emitCombineForGpu(mlir::OpBuilder &builder,
                                                 step::CombineOp op,
                                                 llvm::StringRef name);
 
-/// Threads divide the elements, and compute each one from the seed and its
-/// index.
+/// The elements are divided among the threads. A thread computes an element
+/// from the seed and the element's index.
 mlir::FailureOr<KernelLaunch> emitRandomForGpu(mlir::OpBuilder &builder,
                                                step::RandomOp op,
                                                llvm::StringRef name);

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Which targets have a kernel for a step: ops of the step dialect get these
-// interfaces as external models, beside the code that they call.
+// These interfaces say on which targets a step has a kernel. Kernels.cpp
+// attaches them to ops of the step dialect, as external models.
 
 #ifndef TPOPT_CODEGEN_KERNELINTERFACES
 #define TPOPT_CODEGEN_KERNELINTERFACES

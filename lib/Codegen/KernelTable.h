@@ -5,9 +5,9 @@
 ///
 /// The layers of a model compute the same things on different buffers. Two
 /// steps share a kernel if they differ only in the buffers they work on, in the
-/// names of values and in locations. A step that writes a buffer it reads, as
-/// when a cache is written in part, does not share a kernel with a step that
-/// does not:
+/// names of values and in locations. A step that reads and writes the same
+/// buffer, such as one that writes a part of a cache, shares no kernel with a
+/// step that reads and writes different buffers:
 ///
 ///     KernelTable table;
 ///     table.add(normOfLayer0);   // 0, "rows0"

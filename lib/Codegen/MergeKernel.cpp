@@ -71,7 +71,8 @@ private:
     return places.load(keys.getStored(), function.getArgument(0),
                        getOffset(op.getElements(), column));
   }
-  /// Moves element `column`, with its original position, to position `rank`.
+  /// Copies element `column` to entry `rank` of the values, and the element's
+  /// position in the unsorted row to entry `rank` of the indices.
   void move(Value column, Value rank) {
     Value place = places.load(builder.getI32Type(), function.getArgument(1),
                               getOffset(op.getPlaces(), column));

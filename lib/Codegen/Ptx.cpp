@@ -63,8 +63,8 @@ static void initializeTarget() {
 }
 
 /// Chips from sm_80 on have conversions of bf16, and maxima that propagate NaN.
-/// LLVM only prints a warning to stderr for an unknown name, so the number is
-/// parsed here.
+/// For an unknown chip, LLVM prints only a warning to stderr, so the chip's
+/// name is checked here.
 static std::optional<GpuChip> parseChip(StringRef name) {
   GpuChip chip{name.str()};
   StringRef number = name;

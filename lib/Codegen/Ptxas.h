@@ -2,7 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Runs ptxas, NVIDIA's assembler, which compiles PTX to the code of one chip.
-// It is a program that may not be installed.
+// ptxas is a separate program, and is missing on some machines.
 
 #ifndef TPOPT_LIB_CODEGEN_PTXAS_H
 #define TPOPT_LIB_CODEGEN_PTXAS_H

@@ -84,7 +84,8 @@ private:
     auto type = VectorType::get(width, builder.getI64Type());
     return constant(DenseElementsAttr::get(type, ArrayRef<int64_t>(values)));
   }
-  /// Selects all lanes, or only those that belong to the chunk.
+  /// A mask that selects the columns that belong to the chunk if `onlyOwn` is
+  /// true, and all columns otherwise.
   Value getMask(const Chunk &chunk, bool onlyOwn) {
     if (onlyOwn && chunk.own && isa<VectorType>(chunk.own.getType()))
       return chunk.own;

@@ -67,8 +67,9 @@ public:
   FailureOr<KernelLaunch> emit(StringRef name);
 
 private:
-  /// Loads `count` elements from `place` on, `stride` apart, and converts them
-  /// to f32. `width` of them are contiguous.
+  /// Loads `count` elements, the first one at `place`, and converts them to
+  /// f32. One access loads `width` elements. Elements are `stride` apart; if
+  /// `width` is more than 1, `stride` must be 1.
   SmallVector<Value> loadRun(const Layout &layout, Value place, int64_t stride,
                              int64_t count, int64_t width);
   /// Multiplies piece number `piece` of the summed dimension, and adds the

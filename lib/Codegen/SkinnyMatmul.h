@@ -10,8 +10,8 @@
 
 namespace tp::codegen {
 
-/// Threads divide the columns of B and the summed dimension. The order of a sum
-/// depends only on the sizes and the strides.
+/// The columns of B and the summed dimension are divided among the threads. The
+/// order of a sum depends only on the sizes and the strides.
 mlir::FailureOr<KernelLaunch> emitSkinnyMatmulForGpu(mlir::OpBuilder &builder,
                                                      step::SkinnyMatmulOp op,
                                                      llvm::StringRef name);

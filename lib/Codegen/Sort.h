@@ -54,9 +54,9 @@ struct SortTile {
   int64_t words; ///< A power of two; at least 64.
 
   int64_t getGroups() const { return words / kSortGroup; }
-  /// A mask of three bits of a slot, enough to number the words of a group.
-  /// They are just above the bits that locate a word within 128 bytes, which
-  /// span all banks once.
+  /// A mask of three bits of a slot's number. Three bits suffice to number the
+  /// eight words of a group. The bits of the mask are directly above the bits
+  /// that locate a word within 128 bytes, and 128 bytes contain each bank once.
   int64_t getPermutedBits() const { return (kSortGroup - 1) * 128 * 8 / width; }
   /// Threads of the tile's block: one per group, rounded up to whole warps.
   int64_t getThreads() const;
@@ -70,10 +70,10 @@ SortTile getSortTile(int64_t columns, int64_t width);
 /// kept: a power of two.
 int64_t getSortRun(const SortTile &tile, int64_t kept);
 
-/// The position of slot `slot` in the tile's memory. When each lane accesses a
-/// word of its own group, these words are in different banks, no matter which
-/// three bits of the slot number the words of a group. The function is linear:
-/// f(a ^ b) = f(a) ^ f(b).
+/// The position of slot `slot` in the tile's memory. The slots of the words of
+/// a group differ in three bits. Whichever bits these are: if each lane
+/// accesses one word of its own group, the words of all lanes are in different
+/// banks. The function is linear: f(a ^ b) = f(a) ^ f(b).
 int64_t permuteSlot(const SortTile &tile, int64_t slot);
 
 enum class SortForm {
@@ -100,9 +100,9 @@ SortPlan getSortPlan(int64_t rows, int64_t columns, int64_t kept,
 /// of two.
 SortTile getMergeTile(int64_t columns, int64_t run, int64_t width);
 
-/// Returns true if runs are merged in a tile, two at a time, instead of by
-/// bisection. That is possible if the runs are short, the merge gives a single
-/// run, and at most as many elements are kept as a run has.
+/// Returns true if runs are merged in a tile, two at a time, and false if they
+/// are merged by bisection. Runs can be merged in a tile if they are short, if
+/// all of them become a single run, and if at most `run` elements are kept.
 bool mergesInTile(int64_t columns, int64_t run, int64_t ways, int64_t kept,
                   int64_t width);
 

@@ -23,7 +23,8 @@ public:
   int64_t getWidth() const { return stored.getWidth(); }
   /// The key of an element that has been loaded as an integer.
   mlir::Value getKey(mlir::Value bits);
-  /// A word of `width` bits: the key and, below it, an index, which is an i64.
+  /// A word of `width` bits, with the key in the upper bits and the index in
+  /// the lower ones. `index` is passed as an i64.
   mlir::Value getWord(mlir::Value bits, mlir::Value index, int64_t width);
   mlir::Value getIndex(mlir::Value word); ///< i64
 

@@ -10,8 +10,9 @@
 // slots differ in three bits, and executes three such stages (or fewer, if
 // their number is not a multiple of three) in one pass through shared memory.
 // Such a pass, with the barrier after it, is a *round*. To reduce two runs to
-// one, words at the same position of both are compared, and the lesser is kept:
-// these are the first words of both runs, and they are bitonic again.
+// one, words at the same position of both are compared, and the lesser is kept.
+// The kept words are the first ones, in sort order, of the two runs together,
+// and they form a bitonic run.
 //
 // As the number of words falls, so does the number of threads that have a
 // group, but all threads wait at each barrier.

@@ -15,9 +15,9 @@ using namespace tp::codegen;
 /// The bytes of the largest tile. A block may use 48 KiB by default.
 static constexpr int64_t kTileBytes = 32 << 10;
 /// A row that does not fit into the largest tile is processed one tile after
-/// another only if a tile has room for at least this many runs of kept
-/// elements. Then most elements of each tile are new, and few elements are left
-/// to combine when all parts are done.
+/// another only if a run of the elements to keep fits into such a tile at least
+/// this many times. Then most elements of each tile are new, and few elements
+/// are left to combine when all parts are done.
 static constexpr int64_t kMinRuns = 8;
 /// The number of blocks that keeps a large GPU busy: two for each of 132
 /// multiprocessors.

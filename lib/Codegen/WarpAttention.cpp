@@ -162,8 +162,9 @@ void WarpAttention::accumulate(Value tile) {
 int64_t WarpAttention::emit() {
   setBuffers(kKPieces);
 
-  // Lanes 8 m to 8 m + 7 give the row addresses of matrix m. Matrices of keys
-  // are ordered by features first, matrices of values by keys first.
+  // Lanes 8 m to 8 m + 7 give the row addresses of matrix m. Matrices 0 and 1
+  // of keys have different features; matrices 0 and 1 of values have different
+  // keys.
   Value lane = rem(thread, kWarp);
   Value matrix = div(lane, 8), row = rem(lane, 8);
   auto getPlace = [&](const TileBuffer &buffer, Value eight, Value piece) {

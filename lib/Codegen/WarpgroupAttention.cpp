@@ -13,7 +13,7 @@
 //     for tile 1 ..:
 //       begin the scores of this tile, and the result of the tile before
 //       await the scores; weights of this tile
-//       await the result, and shrink it to the new maximum
+//       await the result, and rescale it to the new maximum
 //     the result of the last tile
 //
 // One barrier per tile ensures that its keys and the values of the tile before
@@ -67,8 +67,9 @@ private:
   SmallVector<Value> getLoopState();
   void setLoopState(ValueRange values);
 
-  /// A row in global memory, and how many bytes to copy from each of its
-  /// 16-byte pieces: 16, or 0 to fill the piece with zeros.
+  /// A row in global memory, and how many bytes of each 16-byte piece of the
+  /// row to copy. That is 16, or 0 if zeros are to be written instead of the
+  /// row.
   struct Piece {
     Value source, bytes;
   };
@@ -79,8 +80,8 @@ private:
                 llvm::function_ref<Piece(Value row, int64_t rows)> getPiece);
   void copyQuery();
   void copyTile(const Panels &panels, Value operand, Value tile);
-  /// Waits for all groups of copies except the `pending` most recent ones, and
-  /// for all threads.
+  /// Waits for all threads, and for all groups of copies except the `pending`
+  /// most recent ones.
   void awaitCopies(int64_t pending);
 
   Value getPlace(const Panels &panels, Value tile);
@@ -235,9 +236,9 @@ void WarpgroupAttention::awaitScores(int64_t pending) {
   rows.scores = toSums(wgmma.wait(pending, flatten(rows.scores)));
 }
 
-/// When this is called, `scores` already holds the weights. The weights pass
-/// through the wait, so that they are packed only after it: packing overwrites
-/// registers that the product reads.
+/// When this is called, `scores` already holds the weights. The weights are
+/// operands and results of the wait, so that they are packed after the wait and
+/// not before: packing overwrites registers that the product reads.
 void WarpgroupAttention::awaitOutput() {
   RowTile &rows = rowTiles.front();
   SmallVector<Value> values = flatten(rows.output);

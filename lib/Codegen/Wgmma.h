@@ -35,8 +35,8 @@ inline constexpr int64_t kWarpgroup = 4; ///< Warps of a warpgroup.
 inline constexpr int64_t kPanelElements = 64, kPanelRowBytes = 128;
 inline constexpr int64_t kAtomRows = 8, kAtomBytes = kAtomRows * kPanelRowBytes;
 
-/// Whether the rows of an operand's panels run along the depth of the product
-/// or along its columns.
+/// The rows of an operand's panels run either along the depth of the product,
+/// or along the columns of the product.
 enum class Major { Depth, Columns };
 
 class Wgmma {

@@ -68,20 +68,20 @@ static double getFlops(CostOpInterface op, const ShardingRule &rule,
   return op.getFlops(sizes) * share;
 }
 
-/// The bytes that `op` reads and writes. Ops that access a part of a tensor
-/// only touch that part.
+/// The bytes that `op` reads and writes. For an op that accesses a part of a
+/// tensor, only that part counts.
 static double getTouchedBytes(Operation *op, OpLayouts layouts) {
   auto getBytes = [&](unsigned tensor) {
     return ::getBytes(getTensorType(op, tensor), layouts[tensor]);
   };
   unsigned numOperands = op->getNumOperands();
   double sum = 0;
-  // Windows are a view, but surrounding the input with fill takes a copy.
+  // Windows are a view of the input, but padding the input takes a copy.
   if (auto window = dyn_cast<WindowOp>(op))
     return window.getFill() ? 2 * getBytes(0) : 0;
   if (isa<DynamicUpdateSliceOp, ScatterOp>(op)) {
-    // In place: the op reads all operands but the tensor itself, and writes
-    // only the updated part.
+    // In place: the op reads all operands except the tensor to update, and
+    // writes only the updated part.
     for (unsigned operand = 1; operand < numOperands; ++operand)
       sum += 2 * getBytes(operand);
     return sum;

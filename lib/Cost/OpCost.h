@@ -71,7 +71,7 @@ public:
       : mesh(mesh), machine(std::move(machine)) {}
 
   /// The price of an op, including data that the op itself sends. Returns
-  /// nullopt if it cannot be computed with these layouts.
+  /// nullopt if the op cannot be computed with these layouts.
   std::optional<Price> getPrice(mlir::Operation *op, const ShardingRule &rule,
                                 OpLayouts layouts) const;
   /// The two parts of the price that getPrice() returns: computing, and sending

@@ -123,8 +123,8 @@ private:
     return !manual || !getFreeAxes(manual, table.getMesh()).empty();
   }
 
-  /// The report's price of one run of `op`. A report contains no reshards, so
-  /// the price of a reshard is its estimated cost.
+  /// The report's price of one run of `op`. A report is made when collectives
+  /// have replaced all reshards. Before that, a reshard has its estimated cost.
   PriceSum getReported(Operation *op) {
     if (isa<ReshardOp>(op)) {
       OpPrice price = pricer.get(op);

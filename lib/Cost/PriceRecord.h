@@ -4,9 +4,10 @@
 /// \file `tp.prices`: the cost of a function, and how each stage changed it.
 ///
 /// The first item is the cost of the plan that Partition chose. Partition also
-/// adds an item for each cause for which the report counts a cost differently.
-/// Each later stage adds an item with the change that it made. So the sum of
-/// all items is the total cost that the report gives:
+/// adds the differences between the cost that the plan counts and the cost that
+/// the report counts, as one item for each cause of a difference. Each later
+/// stage adds an item with the change that it made. So the sum of all items is
+/// the total cost that the report gives:
 ///
 ///     plan       sent 96.0  launches 2    estimate for two reshards
 ///     steps      sent 32.0  launches 1    one reshard takes two collectives

@@ -264,10 +264,11 @@ bool tp::cost::isOverwritten(OpOperand &use) {
   return isa<DynamicUpdateSliceOp>(use.getOwner());
 }
 
-/// Returns true if `value`, a result of the function that overwrites
-/// `argument`, can be written there element by element, because all other reads
-/// of `argument` come earlier. The planner cannot know this, since a reshard
-/// may be inserted in between.
+/// `value` is a result of the function, and overwrites `argument`. Returns true
+/// if the op that computes `value` can write it into the storage of `argument`,
+/// element by element, because all other reads of `argument` come earlier. The
+/// planner cannot know this, since a reshard may be inserted between the op and
+/// the return.
 static bool isWrittenInPlace(Value value, BlockArgument argument) {
   Operation *op = value.getDefiningOp();
   Block *block = argument.getOwner();

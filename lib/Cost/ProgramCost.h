@@ -79,7 +79,8 @@ Trips getTrips(mlir::Operation *op);
 double getExpectedTimes(mlir::Operation *op);
 
 /// The prices of reshards of tensors of one type. Layouts are given by their
-/// numbers in the pool of the estimator, which must outlive this object.
+/// numbers in the pool of the estimator. The estimator must outlive this
+/// object.
 class ReshardPrices {
 public:
   ReshardPrices(ReshardEstimator &estimator, const CostModel &cost,
@@ -142,8 +143,8 @@ std::optional<CollectiveCost> getCollectiveCost(mlir::Operation *op,
 /// Partition made it for an annotation.
 bool isRequested(mlir::Operation *collective);
 
-/// Returns true if the op of `use` overwrites the operand with its result, as
-/// long as the operand has no other uses.
+/// Returns true if the op of `use` overwrites the operand with its result.
+/// Assumes that the operand has no other uses.
 bool isOverwritten(mlir::OpOperand &use);
 
 /// The values of a function that are stored in a donated argument: values that

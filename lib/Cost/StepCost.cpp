@@ -13,8 +13,8 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::cost;
 
-/// The bytes that a view's elements take in memory: a stride of 0 repeats one
-/// element.
+/// The bytes that a view's elements take in memory. Along a dimension with a
+/// stride of 0, only one element is stored.
 static double getStoredBytes(Value buffer) {
   MemRefType type = step::bufferTypeOf(buffer);
   double elements = 1;

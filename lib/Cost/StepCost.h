@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The time of a step of a lowered program, computed with the same
-/// machines and the same roofline as for the ops that it was lowered from.
+/// \file The time of a step of a lowered program. It is computed with the same
+/// machines and the same roofline as the time of the ops from which the step
+/// was lowered.
 
 #ifndef TPOPT_LIB_COST_STEPCOST_H
 #define TPOPT_LIB_COST_STEPCOST_H

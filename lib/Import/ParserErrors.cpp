@@ -52,7 +52,7 @@ static std::string findOperation(StringRef unknown,
   std::vector<StringRef> whole, parts;
   StringRef own = getLastPart(unknown);
   for (RegisteredOperationName name : context.getRegisteredOperations()) {
-    // Skip operations that are not written by hand.
+    // Skip the dialects whose operations users do not write.
     if (llvm::is_contained({"builtin", "step"}, name.getDialectNamespace()))
       continue;
     whole.push_back(name.getStringRef());

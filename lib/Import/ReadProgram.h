@@ -29,7 +29,7 @@ std::optional<TextExcess> findUnreadable(llvm::StringRef bytes);
 
 /// Opens a program's file, or stdin for "-". Named pipes and devices are
 /// refused, because reading them could block forever. A file that is already
-/// open, /dev/fd/3 or /dev/stdin, is read whatever its kind.
+/// open, such as /dev/fd/3 or /dev/stdin, is read whatever its kind.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 openProgramFile(llvm::StringRef path);
 

@@ -5,9 +5,9 @@
 /// locations.
 ///
 /// MLIR does not keep the name `%up` of an argument. Reports, explanations,
-/// plans and traces use this name if the value has no other. Unlike `tp.name`,
-/// equal names in two functions do not mean the same tensor, since they are
-/// only in locations.
+/// plans and traces use this name if the value has no other. Values with the
+/// same `tp.name` are the same tensor. But values of different functions can
+/// have the same name in the text and be different tensors.
 
 #ifndef TPOPT_IMPORT_TEXTNAMES_H
 #define TPOPT_IMPORT_TEXTNAMES_H

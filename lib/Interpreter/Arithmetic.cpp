@@ -479,9 +479,9 @@ Letters join(std::initializer_list<const Letters *> lists) {
 
 TensorValue DenseEvaluator::contract(StringRef equation, TensorValue a,
                                      TensorValue b, Type type) {
-  // Group letters by the terms that contain them: every contraction is a
-  // batched matrix product [batch, m, k] x [batch, k, n], after letters that
-  // only one operand has, and the result does not, have been summed away.
+  // Group letters by the terms that contain them. First, each operand is summed
+  // over the letters that no other term has. What remains is a batched matrix
+  // product [batch, m, k] x [batch, k, n].
   EinsumTerms terms = EinsumTerms::split(equation);
   Letters batch, m, n, k, aOnly, bOnly;
   for (auto [name, size] : llvm::zip_equal(terms.lhs, a->getShape())) {

@@ -207,7 +207,8 @@ protected:
                            int64_t m, int64_t k, int64_t n) = 0;
 
 private:
-  /// Combines two elements of `type`, rounding only integers.
+  /// Combines two elements of `type`. An integer result is wrapped to the width
+  /// of `type`; a float result is not rounded.
   Element combine(BinaryKind kind, Element a, Element b, mlir::Type type);
   /// Rounds floats to their type.
   void finish(llvm::MutableArrayRef<Element> values, mlir::Type type);
@@ -263,7 +264,8 @@ private:
 /// The error is a random function of the value, selected by the key, so that
 /// copies of a value stay equal. Floats that are integers stay exact, since
 /// programs compare positions that are stored as floats. If results are rounded
-/// to their type, the error is at least that of a few such roundings.
+/// to their element type, the error is at least that of a few roundings to this
+/// type.
 class NoisyEvaluator : public DoubleEvaluator {
 public:
   NoisyEvaluator(uint64_t key, double unit, Rounding rounding = Rounding::None)

@@ -185,8 +185,8 @@ LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
 //===----------------------------------------------------------------------===//
 
 /// Checks the type of an operand or result of a manual region in a local
-/// program. Its layout must be the one that the manual axes require, so that
-/// the region can use its buffers as they are.
+/// program. The type's layout must be the one that the manual axes require, so
+/// that the region can use the buffers of the value as they are.
 static LogicalResult checkManualType(ManualOp op, Type type,
                                      const Layout &layout) {
   auto local = cast<RankedTensorType>(type);

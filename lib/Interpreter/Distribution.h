@@ -113,7 +113,8 @@ public:
   DeviceValues assemble(llvm::ArrayRef<DeviceValues> blocks, const Mesh &mesh,
                         llvm::ArrayRef<AxisRef> axes, int64_t dim,
                         mlir::RankedTensorType type);
-  /// Sets elements beyond the whole tensor in one of `dims` to `value`.
+  /// Sets an element of a buffer to `value` if the element is padding along at
+  /// least one of `dims`.
   DeviceValues mask(llvm::ArrayRef<TensorValue> parts, const Layout &layout,
                     llvm::ArrayRef<int64_t> dims, Element value);
 

@@ -84,7 +84,8 @@ private:
   template <typename Function>
   TensorValue move(const TensorValue &x, Function function);
 
-  /// Computes values without tangents, and tangents as if they were values.
+  /// An evaluator that knows no tangents. It computes the values, and it
+  /// computes the tangents in the same way, as separate tensors.
   DoubleEvaluator plain;
   /// Tensors with their tangents, by the tensor's address. The tensor is kept
   /// alive so that its address is not reused.

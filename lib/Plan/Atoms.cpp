@@ -20,8 +20,8 @@ static Value getTensor(Operation *op, unsigned i) {
                                   : op->getResult(i - op->getNumOperands());
 }
 
-/// The axes on each factor of `op`, according to all its tensors with a
-/// sharding.
+/// For each tensor of `op` that has a sharding, the axes that shard each factor
+/// of the tensor.
 static SmallVector<AxisList> projectTensors(ShardingRuleOpInterface op,
                                             ShardingTable &table) {
   SmallVector<AxisList> factors;
@@ -77,8 +77,8 @@ tp::plan::collectAtoms(Operation *root, ShardingTable &table, bool allAxes) {
     cuts[axis].insert(mesh.axes[axis].size);
     int64_t last = 1;
     for (int64_t cut : cuts[axis]) {
-      // Skip a cut of the axis that is not a multiple of the previous cut,
-      // because no tensor can be sharded at both.
+      // Skip a cut that is not a multiple of the axis's previous cut, because
+      // no tensor can be sharded at both cuts.
       if (cut == last || cut % last != 0)
         continue;
       atoms.push_back({axis, last, cut / last});

@@ -88,8 +88,8 @@ public:
 
 private:
   /// Enumerates the strategies of all ops in program order. Returns true if
-  /// this has found a new kind of reduction (sum, maximum..) in which a value
-  /// that a loop carries may be partial.
+  /// this has found that a value that a loop carries may be partial in a new
+  /// way (a partial sum, a partial maximum..).
   bool enumerate() {
     bool grew = false;
     auto getKinds = [&](Value operand) {
@@ -403,7 +403,7 @@ private:
         return resolve(sharding);
       return space.getReplicated(rank);
     }
-    // All devices must know this scalar.
+    // All devices must have the same value of this scalar.
     if (isDecision(use))
       return space.getReplicated(rank);
     return space.getNumber(use.get());

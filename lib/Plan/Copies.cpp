@@ -96,8 +96,9 @@ private:
     }
   }
 
-  /// Adds a copy. It is made before the first use that needs a layout not made
-  /// so far, because the copies for later uses may be made from it.
+  /// Adds a copy. The copy is made before the first use that needs any layout
+  /// not made so far, because copies that are added later may be made from this
+  /// one.
   void add(unsigned layout, unsigned source, llvm::ArrayRef<unsigned> parents,
            llvm::ArrayRef<int> numbers) {
     Copy copy;
@@ -142,10 +143,11 @@ private:
     }
   }
 
-  /// Returns true if a copy can be made from `source` after `moment`, so that
-  /// `source` is freed then. The caller's storage cannot be freed. A region's
-  /// argument cannot be copied at the point where its lifetime begins, because
-  /// that point may be in another region of the op.
+  /// Returns true if a copy can be made from `source` directly after `moment`,
+  /// and `source` can then be freed. Storage of the caller or of another value
+  /// cannot be freed. An argument of a region cannot be copied at the point
+  /// where the argument's lifetime begins, because that point may be in another
+  /// region of the op.
   bool canBeMadeAfter(unsigned source, unsigned moment) const {
     return source != 0 || (value.storage == PlanValue::Activation &&
                            (llvm::isa<mlir::OpResult>(value.value) ||

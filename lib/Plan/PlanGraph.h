@@ -69,12 +69,13 @@ struct PlanValue {
   /// The uses of all values whose origin is this value, in program order. Empty
   /// if this value is not its own origin.
   std::vector<PlanUse> needs;
-  /// Whether the value enters or leaves the manual region. The surrounding
-  /// program pays for its reshard.
+  /// True for a value that enters the manual region, and for one that leaves
+  /// it. A reshard of such a value is paid for by the plan of the surrounding
+  /// program.
   bool isBorder = false;
 
-  /// The first and the last point at which memory is held for the value itself,
-  /// not counting its uses.
+  /// Memory is held for the value itself from point `begin` to point `end`, or
+  /// to the last use of the value if that is later.
   unsigned begin = 0, end = 0;
   /// The first point at which a copy of the value can be made.
   unsigned after = 0;

@@ -71,7 +71,8 @@ private:
 
   void findTargets();
   /// Returns true if memory is held for the value itself. A value that is
-  /// written in place holds none, unless it is written into a copy.
+  /// written into the storage of another value needs no memory of its own,
+  /// unless it is written into a copy of the other value.
   bool holdsMemory(unsigned value) const;
   void priceChoice(unsigned choice);
   void priceValue(unsigned value);

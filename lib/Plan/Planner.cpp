@@ -81,8 +81,9 @@ static bool canSliceBeforeReshard(Operation *op, ShardingTable &table) {
 /// of the same terms in different orders.
 static constexpr double kRounding = 1e-12;
 
-/// The maximum number of times that a plan is revised (see `reviseStarts`), and
-/// the relative error of its cost up to which a revision is not worthwhile.
+/// The maximum number of times that a plan is revised (see `reviseStarts`). A
+/// plan is not revised if its cost has a relative error of at most
+/// `kStartSlack`.
 static constexpr int kMostRevisions = 2;
 static constexpr double kStartSlack = 1e-3;
 
@@ -116,11 +117,12 @@ struct Planner::Impl {
       reviseStarts();
   }
 
-  /// Plans again, with start-up costs shared by the launches of the current
-  /// plan. The first plan assumes that every value that may share launches does
-  /// so. If only few of these values have launches, each pays a larger fraction
-  /// of the start-up cost, and another plan may be cheaper. Each plan is priced
-  /// with its own launches, and the cheapest plan is kept.
+  /// Plans again. The first plan assumes that all values that may share
+  /// start-up costs do so. If only few of these values have launches, these few
+  /// pay larger fractions of the start-up costs, and another plan may be
+  /// cheaper. So a new plan assumes that start-up costs are shared only by the
+  /// values that have launches in the current plan. Each plan is priced with
+  /// its own launches, and the cheapest plan is kept.
   void reviseStarts() {
     SharedStarts assumed = *starts, best = assumed;
     double least = std::numeric_limits<double>::infinity(),
@@ -326,7 +328,7 @@ struct Planner::Impl {
   /// The chosen decompositions, grouped by equal ops, with the cost that each
   /// group saves.
   std::multimap<double, SmallVector<ProgramView::Rewrite *>> decomposed;
-  /// The additional cost of the plan that was accepted for fewer launches.
+  /// The cost that was added to the plan in exchange for fewer launches.
   double traded = 0;
 };
 

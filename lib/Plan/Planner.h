@@ -17,8 +17,8 @@
 ///   by splices;
 /// * a splice along an unsharded dimension may be replaced by a slice and a
 ///   pad, if the slice leaves less to send.
-/// Plans with and without them are compared on a view of the program; `commit`
-/// then carries them out.
+/// Plans with and without these rewrites are compared on a view of the program;
+/// `commit` then applies the chosen rewrites.
 ///
 /// **A plan can be priced again** after one of its layouts has changed, in time
 /// that grows with the uses of that value:
@@ -135,9 +135,9 @@ public:
   /// Applies the chosen rewrites to the program. Writes neither layouts nor
   /// reshards.
   void commit();
-  /// Replaces each `tp.splice` along an unsharded dimension, unless its result
-  /// is partial, by slices and a concatenation or pad. Call this after the
-  /// layouts have been written.
+  /// Replaces `tp.splice` ops along unsharded dimensions by slices that are
+  /// concatenated or padded. Splices with a partial result do not change. Call
+  /// this after the layouts have been written.
   void takeSplicesApart();
 
 private:

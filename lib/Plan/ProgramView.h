@@ -49,10 +49,10 @@ public:
     bool isOn = false;
   };
 
-  /// Adds a rewrite that is initially off. `build` creates the parts from
-  /// operands of the ops in the program, and returns the values that replace
-  /// the results of `op`. An op has at most one rewrite; a part may have a
-  /// rewrite as well.
+  /// Adds a rewrite that is initially off. `build` creates the parts, and
+  /// returns the values that replace the results of `op`. The operands of parts
+  /// are the original values, even if other rewrites replace these values. An
+  /// op has at most one rewrite; a part may have a rewrite as well.
   Rewrite &
   add(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> absorbed,
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &)>
@@ -83,9 +83,9 @@ public:
   unsigned getEnd(mlir::Operation *op) const { return places.lookup(op).end; }
   /// The op that begins or ends at a point.
   mlir::Operation *getOpAt(unsigned point) const { return points[point]; }
-  /// Returns `user` or, if `user` is in a nested region, the op around it that
-  /// is in the block of `value`. For a use in a loop of a value defined
-  /// outside, this is the loop.
+  /// Returns the op in the block of `value` that is `user` or contains `user`.
+  /// For example, if `user` is in the body of a loop, and `value` is defined
+  /// outside of the loop, returns the loop.
   mlir::Operation *getUserInBlock(mlir::Value value,
                                   mlir::Operation *user) const;
 

@@ -50,9 +50,10 @@ public:
   /// one that the user has written, and those with more axes on open
   /// dimensions.
   const StrategySet &getConstrained(spmd::ConstraintOp op);
-  /// The possible layouts of a value of `type` that is carried by a loop,
-  /// returned by branches, or a free argument. An annotation fixes the
-  /// dimensions that it closes.
+  /// The possible layouts of a value of `type` for which the plan may choose
+  /// any layout: a free argument, or a value that a loop carries or branches
+  /// return. If there is an `annotation`, the dimensions that are closed in it
+  /// are sharded as in it.
   const StrategySet &getCarried(mlir::RankedTensorType type,
                                 const TensorSharding *annotation,
                                 KindSet kinds);
@@ -64,10 +65,10 @@ public:
   cost::ReshardPrices getPrices(mlir::RankedTensorType type) {
     return cost::ReshardPrices(estimator, cost, type);
   }
-  /// The cost, including preferences, of resharding a tensor of `type` `times`
-  /// times, from each layout in `from` to each layout in `to`. Both lists
-  /// belong to the pool. Launches pay the given `shares` of a start. If
-  /// `transposed`, the rows correspond to `to`.
+  /// The cost, including preferences, of `times` reshards of a tensor of `type`
+  /// from each layout in `from` to each layout in `to`. Both lists belong to
+  /// the pool. A launch pays only a share of its start, given by `shares`. Rows
+  /// correspond to `from`, or to `to` if `transposed`.
   const solver::CostMatrix &getMatrix(mlir::RankedTensorType type,
                                       const LayoutList &from,
                                       const LayoutList &to, double times,

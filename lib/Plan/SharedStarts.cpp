@@ -204,8 +204,8 @@ private:
              graph.values[number].type.getElementType();
     });
   }
-  /// Returns true if the value is computed from an argument that may be
-  /// sharded: replicated values are not gathered.
+  /// Returns true if the value is an argument that may be sharded, or is
+  /// computed from such an argument. No other value needs to be gathered.
   bool isCut(unsigned number) const {
     const PlanValue &value = graph.values[number];
     if (Operation *maker = getMaker(number))

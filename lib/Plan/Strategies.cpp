@@ -266,7 +266,7 @@ private:
       if (!addUnreduced(flow.kind, list))
         return;
 
-    // Compute the layouts for these axes. Some assignments have none.
+    // Compute the layouts. Some assignments of axes have no layouts.
     OpShardings shardings;
     if (getShardings(rule, factorAxes(), shardings) ||
         (evenly && havePadding(shardings)))

@@ -35,7 +35,8 @@ getParts(ArrayRef<int64_t> flat, ArrayRef<int64_t> shape) {
     if (product != size)
       return std::nullopt;
   }
-  // Trailing dimensions of size 1 count as parts of the last dimension.
+  // The dimensions of `shape` that are left must have size 1. They count as
+  // parts of the last dimension of `flat`.
   for (int64_t size : shape) {
     if (size != 1 || parts.empty())
       return std::nullopt;

@@ -84,8 +84,8 @@ private:
     } else if (auto function = getReturning(user)) {
       adviseResult(function, use->getOperandNumber());
     } else {
-      // If the user's result is sharded along the axes in another dimension,
-      // the user needs this dimension whole.
+      // If the axes shard another dimension of the user's result, the user
+      // needs the gathered dimension whole.
       bool elsewhere =
           user && user->getNumResults() != 0 && usesAxes(user->getResult(0));
       os << "constrain ";
@@ -110,8 +110,8 @@ private:
     return dyn_cast<FunctionOpInterface>(user->getParentOp());
   }
 
-  /// Advises to leave a function's result sharded if the caller accepts that.
-  /// Says what this saves, and how to annotate the result.
+  /// Writes that a function's result can be left sharded if the caller can use
+  /// a sharded result. Says what this saves, and how to annotate the result.
   void adviseResult(FunctionOpInterface function, unsigned number) {
     os << "leave result ";
     if (auto name = function.getResultAttrOfType<StringAttr>(number, kNameAttr))

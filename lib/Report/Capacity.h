@@ -13,9 +13,9 @@
 
 namespace tp {
 
-/// Reports a partitioned function for which a device holds more than `capacity`
-/// bytes; a capacity of 0 means that it is unknown. Returns true if it has
-/// reported one.
+/// Reports `function`, which must be partitioned, if a device needs more than
+/// `capacity` bytes for it. Returns true if the function was reported. If
+/// `capacity` is 0, the capacity is unknown, and nothing is reported.
 bool reportTooLittleMemory(mlir::FunctionOpInterface function,
                            ShardingTable &table, int64_t capacity,
                            mlir::DiagnosticSeverity severity);

@@ -41,8 +41,8 @@ Picture tp::makePicture(const Mesh &mesh, const TensorSharding &sharding,
     if (getSize(entry.axes) > 1)
       cut.push_back(dim);
 
-  // A single sharded dimension is drawn across if it is the last one, as in a
-  // matrix, and down otherwise.
+  // If only one dimension is sharded, it is drawn across if it is the tensor's
+  // last dimension (the columns of a matrix), and down otherwise.
   std::optional<unsigned> rowDim, columnDim;
   if (cut.size() >= 2) {
     rowDim = cut[0];

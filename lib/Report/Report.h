@@ -158,8 +158,8 @@ struct FunctionReport {
   Operations operations;  ///< Per device.
   int64_t inputBytes = 0; ///< Bytes of all arguments, per device.
   double communication = 0, compute = 0; ///< Microseconds.
-  /// The extent to which the program has been verified: `field` by computing,
-  /// `static` by its rules alone, or `off`.
+  /// How the program has been verified: `field` by computing, `static` by the
+  /// sharding rules without computing, or `off` if it has not been verified.
   std::string verified = "off";
   double verifyMicroseconds = 0;
   OverlapEntry overlap;

@@ -18,8 +18,8 @@ struct CollectiveGroup {
   double microseconds = 0;
 };
 
-/// In order of first appearance; launches, bytes and times are for all
-/// iterations.
+/// In order of first appearance. Launches, bytes and times are totals: a
+/// collective in a loop counts once for every iteration.
 std::vector<CollectiveGroup> groupCollectives(const FunctionReport &function);
 
 /// Adds up all groups.

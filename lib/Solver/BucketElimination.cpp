@@ -60,7 +60,8 @@ Problem::BucketElimination::BucketElimination(const Problem &problem)
   }
 }
 
-/// Removes a node with a known option from all tables.
+/// Removes a node, whose option is known, from all tables: each table keeps
+/// only the entries for this option.
 void Problem::BucketElimination::fix(unsigned node, unsigned option) {
   for (CostTable *table : buckets[node]) {
     auto *axis = llvm::find_if(table->axes, [&](const CostTable::Axis &axis) {

@@ -23,8 +23,8 @@ namespace tp::solver {
 struct CostTable {
   struct Axis {
     unsigned node;
-    /// For each option of the node, its index on this axis. Null if option c
-    /// has index c.
+    /// For each option of the node, its index on this axis. If null, every
+    /// option has its own number as index.
     const uint16_t *indices;
     size_t stride;
     size_t getOffset(unsigned option) const {

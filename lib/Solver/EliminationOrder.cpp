@@ -100,9 +100,9 @@ void Problem::EliminationOrder::Builder::enqueue(unsigned node) {
   queue.push({scores[node], node});
 }
 
-/// Chooses the node to fix if eliminating `node` would need too large a table:
-/// of `node` and its neighbours, the one that was fixed least often, and on a
-/// tie the one with the most options.
+/// Chooses the node to fix if the table for eliminating `node` is too large.
+/// Takes either `node` or one of its neighbours: the one that was fixed least
+/// often or, on a tie, the one with the most options.
 unsigned Problem::EliminationOrder::Builder::chooseFixed(unsigned node) const {
   unsigned best = node;
   for (unsigned other : neighbours[node])
@@ -126,7 +126,8 @@ void Problem::EliminationOrder::Builder::addStep(unsigned node, bool isFixed) {
       for (unsigned b : around.drop_front(i + 1)) {
         if (!connect(a, b) || rule != Rule::FewestNewPairs)
           continue;
-        // Nodes adjacent to both `a` and `b` now join one new pair fewer.
+        // `a` and `b` are joined now, so the elimination of a common neighbour
+        // joins one new pair fewer.
         for (unsigned other : neighbours[a])
           if (llvm::is_contained(neighbours[b], other))
             changed.insert(other);

@@ -47,9 +47,9 @@ public:
     double tableWork; ///< For each table.
   };
 
-  /// Finds an order. It fixes a node only if every table would exceed its
-  /// limit, and prefers nodes with the lowest `timesFixed`. `numOptions` and
-  /// `timesFixed` are by node.
+  /// Finds an order. A node is fixed only if the elimination of every node that
+  /// is left would exceed `limits.tableWork`. Nodes with a low `timesFixed` are
+  /// fixed rather than others. `numOptions` and `timesFixed` are by node.
   static EliminationOrder find(const Problem &problem,
                                llvm::ArrayRef<unsigned> numOptions,
                                Limits limits,

@@ -119,7 +119,8 @@ Problem::Lifting::addClassEdge(llvm::ArrayRef<unsigned> edges) {
   // of its two nodes may be in the opposite order.
   bool transpose = from > to;
   if (from == to) {
-    // Edges inside a class add to the cost of the option at both their ends.
+    // Both ends of an edge inside a class take the same option, so the cost of
+    // the edge is added to the cost of this option.
     double *sum = &classes.costs[classes.nodes[from].firstCost];
     for (auto [row, column] : llvm::zip_equal(edge.indices[0], edge.indices[1]))
       *sum++ += count * matrix.at(row, column);

@@ -130,9 +130,10 @@ double Problem::MessagePassing::sweep(bool forward) {
     unsigned number = forward ? i : numNodes - 1 - i;
     const Node &node = problem.nodes[number];
     computeBeliefs(number);
-    // Each chain through the node gets an equal share of its beliefs.
+    // Each chain through the node gets an equal share of the node's beliefs.
     double share = 1.0 / std::max({node.numForward, node.numBackward, 1u});
-    // Chains that end at this node add their share of its least belief.
+    // A chain that ends at the node adds its share of the least belief to the
+    // bound.
     double ending =
         1.0 - share * (forward ? node.numForward : node.numBackward);
     if (ending > 0)
@@ -153,7 +154,7 @@ double Problem::MessagePassing::sweep(bool forward) {
 
 /// Moves the messages further in the direction of their last change.
 void Problem::MessagePassing::extrapolate() {
-  // The factor for the last change of a message grows from 0 towards 1.
+  // The weight of the last change of a message grows from 0 towards 1.
   constexpr double kInertia = 2;
   double weight = numRising / (numRising + kInertia);
   if (weight == 0) {

@@ -152,8 +152,9 @@ public:
   struct Effort {
     /// The maximum number of iterations of message passing.
     unsigned sweeps = 200;
-    /// Limits bucket elimination, both in an exact attempt and in a step of a
-    /// search: the number of sums in all its tables, before minimization.
+    /// The maximum number of sums, before minimization, in all tables of one
+    /// bucket elimination. An exact attempt is one bucket elimination, and so
+    /// is each step of a search.
     double work = 6e6;
   };
   Solution solve() const { return solve(Effort()); }
@@ -191,7 +192,8 @@ private:
   struct Node {
     size_t firstCost; ///< The index in `costs` of the cost of its first option.
     unsigned numOptions;
-    /// The number of edges to nodes of lower and of higher number.
+    /// The number of edges to nodes with lower numbers, and the number of edges
+    /// to nodes with higher numbers.
     unsigned numBackward = 0, numForward = 0;
     llvm::SmallVector<unsigned, 4> edges;
   };

@@ -111,8 +111,8 @@ void Problem::Reduction::applyRules() {
     worklist.push_back(node);
   while (!worklist.empty()) {
     reduceNodes();
-    // Dominance looks at all options, so nodes that can be removed are removed
-    // first.
+    // Dominance is slower, as it compares all options of a node. So it is tried
+    // only when the other rules can remove no more nodes.
     applyDominance();
   }
 }
@@ -167,8 +167,9 @@ void Problem::Reduction::removeTrivial(unsigned number) {
 void Problem::Reduction::applyRI(unsigned number) {
   const ReducedNode &node = nodes[number];
   EdgeView view = getView(number, node.edges.front());
-  // The least cost for each index at the node's end of the edge, and for each
-  // index at the neighbour's end.
+  // `best`: the node's least cost for each index at the node's end of the edge.
+  // `answers`: the least cost of the node and the edge together, for each index
+  // at the neighbour's end.
   std::vector<double> best(view.numIndices, kInfinity);
   std::vector<double> answers(view.numOtherIndices, kInfinity);
   for (unsigned option : node.options) {
@@ -248,8 +249,8 @@ void Problem::Reduction::remove(unsigned node) {
   }
 }
 
-/// Returns true if the options of a node all have different indices at one
-/// edge.
+/// Returns true if no two options of the node have the same index at the edge
+/// of `view`.
 bool Problem::Reduction::areDistinct(const ReducedNode &node,
                                      const EdgeView &view) const {
   if (node.options.size() > view.numIndices)
@@ -265,7 +266,8 @@ bool Problem::Reduction::areDistinct(const ReducedNode &node,
 bool Problem::Reduction::removeDominated(unsigned number) {
   ReducedNode &node = nodes[number];
   node.mayHaveDominated = false;
-  // Usually, all options of a node differ at some edge. Then none is removed.
+  // Usually there is an edge at which no two options have the same index. Then
+  // no option is removed.
   for (unsigned e : node.edges)
     if (areDistinct(node, getView(number, e)))
       return false;

@@ -125,8 +125,8 @@ private:
   // Large problems repeat the same reductions many times. The results are
   // cached by their inputs, most of which are compared by address.
 
-  /// Results of RII, keyed by both edges as the node sees them, its options and
-  /// their costs.
+  /// Results of RII, keyed by the removed node's two edges as seen from this
+  /// node, by the node's remaining options, and by the costs of these options.
   std::map<std::tuple<const double *, size_t, const uint16_t *, const double *,
                       size_t, const uint16_t *, const Compaction::Options *,
                       const std::vector<double> *>,

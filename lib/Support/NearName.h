@@ -12,8 +12,8 @@
 namespace tp {
 
 /// Returns the word in `known` that a misspelt word probably means; empty if
-/// none is close. Up to two letters may be wrong; in a longer word, up to a
-/// third of its letters. A word of one or two letters matches nothing.
+/// none is close. Up to two letters may be wrong, or up to a third of the
+/// letters if that is more. A word of one or two letters matches nothing.
 llvm::StringRef findNearName(llvm::StringRef word,
                              llvm::ArrayRef<llvm::StringRef> known);
 

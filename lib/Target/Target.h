@@ -94,8 +94,9 @@ inline Matrix transpose(const Matrix &matrix) {
           matrix.columnStride, matrix.rowStride, matrix.begin};
 }
 
-/// The matrix in the last two dimensions of a matmul's operand, given that the
-/// operand moves by `by` elements in each iteration of a loop.
+/// The matrix in the last two dimensions of `type`, the type of a matmul's
+/// operand. With each iteration of a loop, the start of the operand advances by
+/// `by` elements.
 Matrix getMatrix(mlir::MemRefType type, int64_t by);
 
 class Target {

@@ -440,9 +440,9 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     return "its reduction is not a sum";
   if (getMerged(in.unreduced) != getMerged(step.axes))
     return "its operand is also unreduced along other axes";
-  // The addends of the sum must be the products of the devices' blocks. There
-  // would be other addends if an operand were unreduced, or if the layouts of
-  // the operands did not cut the summed dimensions along the sum's axes.
+  // The sum must have one addend for each device: the product that the device
+  // computes. An unreduced operand would give other addends, and so would
+  // operands whose summed dimensions are not cut along the axes of the sum.
   EinsumOp einsum = product.op;
   TensorSharding lhs = getLayout(einsum.getLhs()),
                  rhs = getLayout(einsum.getRhs());

@@ -157,9 +157,9 @@ private:
   /// Marks a candidate as ready. Its operand must be available before op `at`.
   void setReady(Candidate &candidate, Operation *at);
 
-  /// Prepares the launch of `first` before op `before`: moves ops to this point
-  /// that compute operands of other collectives, so that these can share the
-  /// launch.
+  /// Prepares the launch of `first` before op `before`. Another collective can
+  /// share the launch only if its operand is computed before the launch. So the
+  /// ops that compute such operands are moved to the place before `before`.
   void makeOperands(Queue &queue, const Candidate &first, Operation *before);
   /// The ops, from the current one on, that compute the candidate's operand, in
   /// program order. None if one of them waits for a collective, if there are

@@ -43,8 +43,8 @@ bool matchesAny(llvm::ArrayRef<NamePattern> patterns,
 /// could be.
 mlir::LogicalResult emitNoParameter(mlir::func::FuncOp function);
 
-/// Returns true if an argument has no role, no source and is not donated to any
-/// result.
+/// Returns true if an argument has no role and no source, and is not donated to
+/// a result.
 bool isUndeclared(mlir::func::FuncOp function, unsigned argument);
 
 } // namespace tp

@@ -126,8 +126,10 @@ const PlanRule *PlanApplier::find(ArrayRef<StringRef> names, bool isAnnotated,
   return first;
 }
 
-/// Shards features along the axis. If there are several dimensions, all but the
-/// last count heads, and the last holds the features of one head.
+/// Shards features along the axis. Either `dims` is one dimension with all
+/// features, or the last of `dims` holds the features of one head, and the
+/// dimensions before it hold the heads. In the latter case, only the dimensions
+/// of the heads are sharded.
 void PlanApplier::cut(TensorSharding &sharding, ArrayRef<unsigned> dims,
                       Value argument) {
   if (dims.empty())

@@ -36,7 +36,7 @@ private:
   void apply(mlir::func::FuncOp function, unsigned argument);
   /// Shards the batch of an input.
   void cutBatch(mlir::func::FuncOp function, unsigned argument);
-  /// Keeps an argument without a sharding replicated along the axis.
+  /// If an argument has no sharding, replicates it along the axis.
   void keepWhole(mlir::func::FuncOp function, unsigned argument);
   /// Shards an argument along the axis, in addition to the axes that it is
   /// already sharded along.

@@ -107,8 +107,8 @@ public:
   }
 
 private:
-  /// For each dimension of a value, the dimensions of the argument that it
-  /// comes from.
+  /// Entry i belongs to dimension i of a value. It lists the argument's
+  /// dimensions that dimension i is made of.
   using Origins = SmallVector<SmallVector<unsigned, 2>, 4>;
   struct Form {
     Value value;
@@ -167,9 +167,9 @@ void ArgumentUses::look(OpOperand &use, const Origins &origins) {
   }
 }
 
-/// Returns the origins of every result dimension of a reshape: the argument's
-/// dimensions that it comes from. A result dimension has the origins of each
-/// input dimension with which it shares a factor.
+/// Returns the origins of every dimension of a reshape's result. A result
+/// dimension has the origins of each input dimension with which it shares a
+/// factor.
 ArgumentUses::Origins ArgumentUses::reshape(ReshapeOp op,
                                             const Origins &origins) {
   ShardingRule rule = makeReshapeRule(typeOf(op.getInput()).getShape(),
@@ -233,8 +233,8 @@ AttentionOp tp::findAttention(Value value) {
           !isRepeated(user))
         continue;
       seen.insert(user->getResult(0));
-      // A cache that is only returned has the same heads as the rows that are
-      // written into it.
+      // Attention may read the rows that are written into a cache, not the
+      // cache. The rows have the same heads.
       if (auto update = dyn_cast<DynamicUpdateSliceOp>(user))
         seen.insert(update.getUpdate());
     }

@@ -49,13 +49,15 @@ struct HeadAxes {
   AxisList kv, group;
 };
 
-/// Shards `kv` key-value heads with `group` query heads each along `axis`. The
-/// largest part of the axis whose size divides `kv` shards the key-value heads,
-/// and the rest of the axis shards the queries. If the rest does not divide
-/// `group`, the whole axis shards the key-value heads unevenly. For 2 heads
-/// with 4 queries on 4 devices, the result is `"model":(1)2` and
-/// `"model":(2)2`. For 3 heads with 3 queries on 2 devices, it is `"model"` for
-/// the heads, in blocks of 2 and 1.
+/// Shards attention heads along `axis`: `kv` key-value heads, each of which
+/// `group` query heads share. The major part of the axis shards the key-value
+/// heads; its size is the greatest common divisor of `kv` and the size of the
+/// axis. The rest of the axis shards the query heads of each key-value head.
+/// But if the size of the rest does not divide `group`, the whole axis shards
+/// the key-value heads, unevenly. For 2 key-value heads with 4 query heads
+/// each, on 4 devices, the parts are `"model":(1)2` and `"model":(2)2`. For 3
+/// key-value heads with 3 query heads each, on 2 devices, `"model"` shards the
+/// key-value heads, in blocks of 2 and 1.
 HeadAxes cutHeads(int64_t kv, int64_t group, AxisRef axis);
 
 } // namespace tp

@@ -13,7 +13,8 @@ using namespace tp;
 //===----------------------------------------------------------------------===//
 
 /// Returns the dimension of a reshape's result that holds the major part of
-/// `dim`, and how many elements of `dim` one element of it covers.
+/// `dim`, and the number of elements of `dim` per element of the result's
+/// dimension.
 static std::optional<Track> getReshaped(ArrayRef<int64_t> from,
                                         ArrayRef<int64_t> to, unsigned dim) {
   int64_t before = ShapedType::getNumElements(from.take_front(dim));

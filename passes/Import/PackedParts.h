@@ -87,9 +87,9 @@ public:
   /// Returns the split that the slices imply, if they cover every element.
   std::optional<Split> getSplit() const;
 
-  /// `slices` maps every slice along the tracked dimension to the number that
-  /// this dimension has in the slice's operand. `between` holds the ops between
-  /// the tracked value and these slices.
+  /// `slices` maps every slice along the tracked dimension to the index of this
+  /// dimension in the shape of the slice's operand. `between` holds the ops
+  /// between the tracked value and these slices.
   llvm::MapVector<mlir::Operation *, unsigned> slices;
   llvm::SetVector<mlir::Operation *> between;
   llvm::SmallVector<PackedSum> sums;

@@ -35,8 +35,8 @@ static SmallVector<unsigned> getCutDims(func::FuncOp function,
   return dims;
 }
 
-/// Returns the letters of a product's result, or of its operand other than the
-/// weight `use`.
+/// Returns the letters of the result of `op` if `isResult` is true. Otherwise
+/// returns the letters of the operand of `op` that is not `use`.
 static StringRef getLetters(EinsumOp op, OpOperand &use, bool isResult) {
   EinsumTerms terms = EinsumTerms::split(op.getEquation());
   return isResult                      ? terms.result

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// tp-split-packed: splits a weight that packs q, k and v into one weight each.
+// tp-split-packed: splits a weight that packs several weights, such as q and k.
 //
 //     %y = einsum %x, %w       : .. x 12        %q = einsum %x, %w0 : .. x 8
 //     %q = slice %y [0, 8)                  ->  %k = einsum %x, %w1 : .. x 4
@@ -9,8 +9,8 @@
 //
 // If %w were sharded into blocks of columns, some device would hold columns of
 // both q and k, and the slices would have to communicate. With one argument for
-// q and one for k, the slices disappear. The backward pass is split where it
-// consists of the same parts:
+// q and one for k, the slices disappear. Ops of the backward pass are split,
+// too, if their operands or results consist of the same parts:
 //
 //     %dy = concat %dq, %dk, %dv       %0 = einsum %dq, %w0 ..
 //     %dx = einsum %dy, %w         ->  %dx = %0 + (einsum %dk, %w1) + ..
@@ -45,7 +45,8 @@ struct Splits {
   std::map<unsigned, Split> results;
   llvm::MapVector<Operation *, unsigned> slices;
   llvm::SetVector<Operation *> between;
-  /// Ops that sum over a split dimension, each with the split.
+  /// For every op that sums over a split dimension: which dimension this is,
+  /// and how it is split.
   llvm::MapVector<Operation *, std::pair<PackedSum, Split>> sums;
 };
 
@@ -54,7 +55,8 @@ class Finder {
 public:
   explicit Finder(func::FuncOp function) : function(function) {}
 
-  /// Finds everything that can be split, except arguments named in `whole`.
+  /// Finds the arguments and results that can be split, and the ops that this
+  /// affects. Arguments that are named in `whole` are not split.
   Splits find(const llvm::DenseSet<StringAttr> &whole);
 
 private:
@@ -236,10 +238,10 @@ bool Finder::isSplit(const Tracker &tracker, BlockArgument argument,
                       [&](const PackedSum &sum) { return parting.has(sum); });
 }
 
-/// Removes from `group` the arguments that cannot be split. If `isForward`,
-/// these are the arguments that the backward pass reads, from which a result is
-/// derived, or which are donated. Otherwise, these are the arguments for which
-/// isSplit() returns false.
+/// Removes from `group` the arguments that cannot be split. If `isForward`, an
+/// argument cannot be split if it is donated, if a result of the function is
+/// computed from it, or if an op sums over the dimension to split. Otherwise,
+/// an argument cannot be split if isSplit() returns false.
 Parting Finder::shrink(Trackers &group, const Split &split,
                        const Splits &splits, bool isForward) {
   while (true) {

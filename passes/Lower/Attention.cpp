@@ -137,10 +137,10 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
     create(partial, getBuffer(statistics));
     combineParts(partial, statistics, result);
   };
-  // With a log-sum-exp, the op has all queries of a sequence. These keep the
-  // GPU busy, so that the keys need not be split into parts. With a window,
-  // there is only one choice: to compare several, the runtime would time calls
-  // without visible keys.
+  // An op with a log-sum-exp has all queries of a sequence. These keep the GPU
+  // busy, so that the keys need not be split into parts. An op with a window
+  // gets only the first of the choices: in calls that the runtime makes to time
+  // the choices, the window would hide all keys.
   SmallVector<int64_t> choices{1};
   if (!logsumexp)
     choices = getAttentionPartChoices(sizeOf(op));

@@ -93,8 +93,8 @@ private:
       postKinds; ///< Of post-ops with an operand.
   MatmulPlan plan;
   llvm::SmallSet<unsigned, 3> changed; ///< Operands whose layout we chose.
-  /// The views that will be copied to make A and B dense, with dimensions in
-  /// the order of the copies' letters.
+  /// For A and B: the view that will be copied to make the operand dense. The
+  /// view's dimensions are in the order of the copy's letters.
   std::optional<View> sources[2];
 };
 
@@ -160,9 +160,9 @@ static bool isContiguousAlong(const View &view, StringRef letters,
 void ProgramLowering::ContractionBuilder::planDense(Operand operand) {
   // Batch letters come first, in the order of C. The letters that only this
   // operand and C have (rows or columns) follow in the order of C, and the
-  // summed letters in the order of the other operand. The summed letters come
-  // last, unless the library can also read rows or columns last and, in A,
-  // these are contiguous already.
+  // summed letters in the order of the other operand. But rows or columns come
+  // last if the library can read them last and, in A, one of them already has
+  // stride 1.
   std::string wanted, own, summed;
   Operand other = operand == A ? B : A;
   for (char letter : ordered)

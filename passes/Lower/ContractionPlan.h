@@ -48,7 +48,8 @@ struct Contraction {
   std::string letters[3];
   std::vector<View> operands; ///< A, B, C, then post-ops with C's letters.
 
-  /// The letters of any operand's dimensions.
+  /// Returns the letters of the operand with this number. The operands of
+  /// post-ops have the letters of C.
   llvm::StringRef getLetters(unsigned operand) const {
     return letters[std::min<unsigned>(operand, C)];
   }

@@ -79,8 +79,8 @@ private:
   /// Makes `other` part of `unit`, if canMerge allows it.
   void merge(unsigned unit, unsigned other);
   bool canMerge(unsigned unit, unsigned other) const;
-  /// Returns true if `unit` uses each value that `other` computes only at the
-  /// point at which `other` computes it.
+  /// Returns true if `unit`, at each point, uses only those values of `other`
+  /// that `other` computes at the same point.
   bool readsInPlace(unsigned unit, unsigned other) const;
   void mergeParts(ConcatOp op);
   void storeWhereMade(DynamicUpdateSliceOp op);
@@ -100,7 +100,7 @@ private:
   llvm::SmallVector<Unit> units;
   llvm::DenseMap<mlir::Operation *, unsigned> unitOf;
   llvm::DenseMap<mlir::Operation *, Level> levels;
-  /// The parts of updates that are stored by the units that compute them.
+  /// For each update that is stored by the unit that computes it: its parts.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<UpdatePart>> parts;
 };
 

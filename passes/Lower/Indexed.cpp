@@ -37,8 +37,9 @@ void ProgramLowering::lowerScatter(ScatterOp op) {
   views[op.getResult()] = to;
 }
 
-/// Sorts in one step. For long rows, on a target that sorts with kernels, one
-/// step sorts parts of the rows and further steps merge these parts.
+/// Usually, one step sorts whole rows. If the rows are long and the target
+/// sorts with kernels, one step sorts parts of the rows, and further steps
+/// merge the sorted parts.
 std::pair<Value, Value>
 ProgramLowering::sortRows(const View &source, int64_t kept, bool descending) {
   int64_t rows = source.shape[0], columns = source.shape[1];

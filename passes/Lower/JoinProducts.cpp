@@ -127,7 +127,8 @@ static std::optional<Product> findProduct(EinsumOp op, const Target &target) {
   return product;
 }
 
-/// Maps the name of each input to its group in one function.
+/// For one function: maps the name of each input to the group of products that
+/// use this input as a weight or bias; null if there is no such group.
 using GroupsByName = llvm::DenseMap<StringAttr, Group *>;
 
 static SmallVector<std::unique_ptr<Group>> findGroups(func::FuncOp function,

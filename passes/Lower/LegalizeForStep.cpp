@@ -212,8 +212,9 @@ static void computeWide(Operation *op, ArrayRef<unsigned> operands,
   }
 }
 
-/// Converts the operands and results of ops that the runtime executes to types
-/// that it supports. Sums are rounded only once.
+/// Some ops are executed by the runtime, which does not support all types.
+/// Converts the operands and results of these ops to types that the runtime
+/// supports. Sums are rounded only once.
 static void widenForRuntime(Operation *op, const Target &target) {
   auto isBelow = [](Value value, unsigned width) {
     Type element = typeOf(value).getElementType();

@@ -286,7 +286,7 @@ Value ProgramLowering::getDonated(Value value, const Unit &except) {
   View view = getView(argument);
   if (!view.isRoot())
     return {};
-  // Values computed in the argument's memory must have been read, too.
+  // Ops that read other values in the same memory must be lowered, too.
   for (auto &[other, place] : views)
     if (place.root == view.root && other != argument &&
         !hasBeenRead(other, place.isRoot() ? except : Unit()))
@@ -389,8 +389,8 @@ void ProgramLowering::lowerResults() {
   loc = end->getLoc();
   Block &body = program.getBody().front();
   unsigned numInputs = function.getNumArguments(), next = numInputs;
-  // Write aliased inputs last. Results that are stored in an input's memory are
-  // copied to new buffers before that.
+  // Inputs are overwritten last. Before that, results that are in the memory of
+  // inputs are copied to other buffers.
   std::vector<std::pair<View, View>> late;
   for (auto [value, alias] : llvm::zip(end->getOperands(), aliases)) {
     if (isEmpty(value)) { // there is nothing to copy

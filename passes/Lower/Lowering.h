@@ -130,8 +130,9 @@ private:
 
   // Contraction.cpp
   void lowerContraction(const Unit &unit);
-  /// The operand of a post-op, in memory and with a layout that the target's
-  /// library accepts if it multiplies factors of the type `factor`.
+  /// Returns `view`, the operand of a post-op, or a dense copy of it. The copy
+  /// is made if the target's library cannot read the layout of `view` in a
+  /// product of factors of the type `factor`.
   View getPostOperand(View view, codegen::PostOpPattern::Operand kind,
                       mlir::Type factor, mlir::Operation *op);
   View copyPostOperand(const View &view, llvm::ArrayRef<int64_t> repeated,

@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Lowers concatenation and padding, which copy into parts of a new tensor, and
-// blocks selected by the device's position.
+// Lowers concatenation and padding, which copy into parts of a new tensor. Also
+// lowers the ops that read or write blocks at the device's position.
 
 #include "Lowering.h"
 
@@ -94,8 +94,9 @@ View ProgramLowering::lowerBlock(spmd::BlockOp op) {
   View input = getView(op.getInput());
   int64_t dim = op.getDim();
   int64_t block = typeOf(op.getResult()).getDimSize(dim);
-  // Copy the input if its offset already depends on a loop: the offset could
-  // not also depend on the device. Copy it also if blocks are not aligned.
+  // Copy the input if its offset already depends on a loop or on the device:
+  // the offset of a view can depend on only one of these. Copy it also if
+  // blocks are not aligned.
   int64_t step = block * input.strides[dim];
   if (input.by != 0 ||
       step * step::getElementBytes(input.element) % step::kArenaAlignment != 0)

@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Replaces blocks at the device's position by dynamic slices, which copy, if
-// the first byte of a block may not have the alignment that buffers need.
+// Replaces spmd.block and spmd.assemble by dynamic slices if not all blocks
+// begin at addresses with the alignment that buffers need. A dynamic slice
+// copies its block.
 
 #include "LegalizeForStep.h"
 
@@ -15,7 +16,7 @@ using namespace tp::spmd;
 
 namespace {
 
-/// Rewrites one op on blocks as a dynamic slice.
+/// Rewrites a BlockOp or an AssembleOp as a dynamic slice.
 class BlockCopier {
 public:
   /// `block` is one of `places` blocks along `dim`.

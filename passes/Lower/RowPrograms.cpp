@@ -267,7 +267,8 @@ Value ProgramLowering::RowsBuilder::emitLookup(GatherOp op) {
   return select(isInside, loadAt(input, at), zero);
 }
 
-/// The element, or the op's value if the element is padding.
+/// Returns the element of the op's input, or the value of the op's attribute
+/// `value` if the element is padding.
 Value ProgramLowering::RowsBuilder::emitMask(MaskOp op) {
   const LocalInfo &info = lowering.infos.find(op)->second.front();
   Value isReal;

@@ -27,9 +27,10 @@ namespace tp {
 
 struct UpdatePart {
   mlir::Value value;
-  /// Where `value` may be written: a view, without a root, of the dense tensor
-  /// that is updated. Its first dimensions are those of `value`, and at least
-  /// as long. The dimensions of the tensor that `value` lacks follow.
+  /// Where `value` may be written in the updated tensor. This is a view of a
+  /// dense tensor, and has no root. The first dimensions of the view correspond
+  /// to the dimensions of `value`, and are at least as long. They are followed
+  /// by the dimensions of the tensor that `value` does not have.
   View place;
   /// The start index of `value` along each dimension of `place`. May be null
   /// along dimensions in which `place` is not longer than `value`.

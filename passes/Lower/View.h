@@ -29,8 +29,9 @@ struct View {
   int64_t offset = 0;
   /// The step.loop with which the offset advances; null if it does not.
   mlir::Operation *loop = nullptr;
-  /// The axes along which the device's position determines the offset; null if
-  /// it does not, or if `loop` is set. `plus` is added to the position.
+  /// The axes along which the device's position determines the offset. Null if
+  /// the position does not determine the offset, or if `loop` is set. `plus` is
+  /// added to the position.
   spmd::AxisListAttr axes;
   int64_t plus = 0;
   int64_t by = 0; ///< Elements per iteration or position.

@@ -216,8 +216,9 @@ private:
                                 entry.getLosses(), alternatives);
   }
 
-  /// Closes the shardings of arguments and results. Free ones get the layouts
-  /// that the planner chose, the others get the shardings from propagation.
+  /// Closes the shardings of arguments and results. An argument or result for
+  /// which the planner chose a layout gets that layout. Any other argument or
+  /// result gets its sharding from propagation.
   void closeSignature(FunctionOpInterface function) {
     auto close = [&](Type type, ShardingAttr sharding,
                      const TensorSharding *chosen) {
@@ -274,7 +275,7 @@ private:
       if (Operation *def = source.getDefiningOp();
           def && plan.isFree && isCheapSource(def) && from->unreduced.empty() &&
           plan.layout->unreduced.empty()) {
-        // Recomputing the value in this layout is as cheap as a reshard.
+        // A copy of the cheap source computes the value in this layout.
         copy = builder.clone(*def)->getResult(0);
         table.set(copy, *plan.layout);
       } else {

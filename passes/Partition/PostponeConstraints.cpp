@@ -22,8 +22,9 @@ static bool addsPartial(Operation *op) {
          });
 }
 
-/// The constraint that defines an operand, if the operand is its only use and
-/// both ops are in the same block.
+/// Returns the constraint that computes an operand, if the constraint has no
+/// other use and is in the same block as the op that has the operand. Otherwise
+/// returns null.
 static ConstraintOp getOwnConstraint(OpOperand &operand) {
   auto constraint = operand.get().getDefiningOp<ConstraintOp>();
   return constraint && constraint->hasOneUse() &&

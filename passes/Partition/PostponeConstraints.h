@@ -17,10 +17,11 @@
 
 namespace tp {
 
-/// Moves constraints of equal layouts past the ops that add their results, if
-/// the results have no other uses. Sums of partial values are again partial, so
-/// the constraint can wait; if an addend already has the layout, the sum gets
-/// it as well.
+/// If all operands of an addition come from constraints of the same layout,
+/// moves the constraint from the operands to the sum. The constraints must have
+/// no other uses. Sums of partial values are again partial, so the constraint
+/// can wait. An addend that has the layout even without its constraint passes
+/// the layout on to the sum.
 void postponeConstraints(mlir::Operation *root);
 
 } // namespace tp

@@ -121,7 +121,8 @@ void tp::buildCompilePipeline(OpPassManager &manager,
       manager.addPass(createKeepProgramPass());
     }
     buildShardPipeline(manager, options, options.overlap && options.chunk);
-    // Only a report can follow the sharding part, so measure memory for it.
+    // The sharding part ends before the program is lowered, so its report needs
+    // a separate measurement of memory.
     if (options.part == CompilePart::Shard && options.report &&
         options.stopAfter == Stage::Localize)
       manager.addPass(createMeasureMemoryPass(

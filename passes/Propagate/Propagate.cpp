@@ -475,8 +475,9 @@ private:
     return sharding;
   }
 
-  /// Writes the shardings of the values that manual regions return. The ops'
-  /// results keep their shardings outside of the region.
+  /// Writes the shardings with which values leave manual regions. The results
+  /// of the manual ops, outside of the regions, have their own shardings, which
+  /// stay the same.
   void setManualResults() {
     for (ManualResult &result : manualResults) {
       SmallVector<Attribute> list(result.op.getOutShardings().getValue());

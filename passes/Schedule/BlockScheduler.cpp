@@ -27,7 +27,8 @@ namespace {
 /// The schedules of control steps. Times cover all iterations of their bodies.
 using ControlSchedules = llvm::DenseMap<Operation *, ScheduledBlock>;
 
-/// Moves the collectives of one list of steps in its present order.
+/// Chooses where the collectives of one list of steps start and where the
+/// device waits for them. The order of the steps is given.
 class BlockScheduler {
 public:
   BlockScheduler(Block &block, const Surroundings &given,
@@ -411,7 +412,7 @@ ScheduledBlock schedule::scheduleBlock(Block &block,
       continue;
     written.reorder(tried);
     Prediction prediction = BlockScheduler(block, given, controls).predict();
-    // The smallest lower bound holds for every order that was tried.
+    // The smallest bound is a lower bound for every order that was tried.
     result.prediction.bound =
         std::min(result.prediction.bound, prediction.bound);
     if (prediction.scheduled >= wanted)

@@ -37,8 +37,8 @@ struct Surroundings {
 
 struct ScheduledBlock {
   Prediction prediction;
-  /// The most bytes of the block's own buffers that are in use at a time,
-  /// without the buffers that are in use longer because transfers start early.
+  /// The most bytes of the block's own buffers that are in use at a time if no
+  /// transfer starts early.
   int64_t peakBytes = 0;
 };
 

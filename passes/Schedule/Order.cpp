@@ -21,8 +21,9 @@ getUsers(const Graph &graph) {
   return users;
 }
 
-/// The tail of each node: the seconds from its start to the end of the longest
-/// chain of nodes that depend on it. `least` has lower bounds on the tails.
+/// Returns the tail of each node: the seconds from the start of the node to the
+/// end of the longest chain of nodes that depend on it. The tail of node i is
+/// at least `least[i]`.
 static std::vector<double>
 getTails(const Graph &graph,
          llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users,
@@ -39,8 +40,9 @@ getTails(const Graph &graph,
 }
 
 /// Returns the tails of nodes, given that the link carries one transfer at a
-/// time. Transfers with shorter tails come later on the link, which may
-/// lengthen the tail of a transfer before them.
+/// time. The link carries the transfers with longer tails first. The tail of a
+/// transfer lasts at least until the link has carried all transfers with
+/// shorter tails.
 static std::vector<double>
 getTails(const Graph &graph,
          llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> users) {
@@ -176,8 +178,8 @@ private:
       if (step == oldest ||
           (step < oldest + window && memory.getBytesWith(step) <= limit))
         return step;
-    // A step that needs too much memory runs only if no other node can ever
-    // run.
+    // A step beyond the limits runs only if no step is within the limits and no
+    // transfer is on the link.
     if (carried || steps.empty())
       return std::nullopt;
     return *llvm::min_element(steps);
@@ -257,8 +259,9 @@ private:
 
   const Graph &graph;
   llvm::ArrayRef<unsigned> steps;
-  /// The places of each node in the order. A place is the number of steps that
-  /// run before it. For a step, `earliest` is the place right after the step.
+  /// Three places for each node. Place p is the point in the order right after
+  /// the first p steps. For a step, `earliest` is the place right after that
+  /// step.
   std::vector<unsigned> earliest, latest, wanted;
 };
 

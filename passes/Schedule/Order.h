@@ -48,14 +48,16 @@ struct Graph {
   std::vector<int64_t> bytes; ///< Indexed by buffer.
 };
 
-/// Returns the nodes in an order in which the device waits less for transfers:
-/// a permutation that keeps each node after those in `after`. Of the steps that
+/// Returns a permutation of the nodes with which the device waits less for
+/// transfers. Each node comes after the nodes in its `after`. Of the steps that
 /// can run, the step that is followed by the longest chain of work on the
-/// device and the link goes first. A step runs at most `window` nodes ahead of
-/// the oldest node that has not run. Steps out of order take at most `limit`
-/// bytes of buffers; the oldest step may always run, so the order as a whole
-/// can take more. A transfer stays before the node that it precedes in program
-/// order, or as close to it as `after` allows.
+/// device and the link goes first. A step may run at most `window` nodes ahead
+/// of the oldest node that has not run, and only if at most `limit` bytes of
+/// buffers are in use while the step runs. The oldest node may always run, so
+/// the peak of the order can exceed `limit`. A transfer that directly follows,
+/// in program order, a node in its `after` comes as early as `after` allows.
+/// Any other transfer comes before the node that follows it in program order,
+/// or as close to that node as `after` allows.
 std::vector<unsigned> findOrder(const Graph &graph, unsigned window,
                                 int64_t limit);
 

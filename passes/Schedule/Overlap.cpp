@@ -285,8 +285,9 @@ double schedule::getBound(const Problem &problem) {
     before[place] += before[place - 1];
   for (size_t place = numSteps; place-- > 0;)
     behind[place] += behind[place + 1];
-  // `reached` has the time at which the device reaches each place if every
-  // transfer has a separate link: the length of the longest chain.
+  // `reached` has, for each place, the time at which the device reaches the
+  // place if every transfer has a separate link. This time is the length of the
+  // longest chain before the place.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
   std::vector<double> arrives(problem.transfers.size()), releases(arrives);
   unsigned settled = 0;

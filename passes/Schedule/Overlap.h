@@ -30,8 +30,8 @@
 
 namespace tp::schedule {
 
-/// A collective. A place is the number of a step and means the point before
-/// that step; the number of steps means the point after all steps.
+/// A collective. Place p is the point before step p. If there are n steps,
+/// place n is the point after all steps.
 struct Transfer {
   unsigned earliest; ///< From here on, no step writes the transfer's source.
   unsigned place;    ///< The place of the transfer in the program as written.

@@ -142,8 +142,8 @@ void LoopPipeliner::improve(size_t number) {
     return;
   Copy made = rewrite(loop, *chosen);
   limits = made.limits;
-  // Loops around a pipelined loop stay as they are, since they would hold more
-  // memory at a time.
+  // Do not pipeline loops around a pipelined loop: that would take more memory
+  // at a time.
   for (step::LoopOp &other : llvm::drop_begin(loops, number + 1))
     if (other)
       other = other->isAncestor(loop)

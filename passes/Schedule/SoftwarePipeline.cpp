@@ -22,8 +22,8 @@ struct Candidate {
   /// Buffers of the loop's body that both `steps` and other steps use.
   llvm::SetVector<Value> shared;
   /// For a candidate that runs ahead: the number of the first step that reads
-  /// the received data. For one that runs behind: the number of its first
-  /// start.
+  /// the received data. For a candidate that runs behind: the number of the
+  /// step that starts the candidate's first collective.
   unsigned place;
 };
 
@@ -316,7 +316,8 @@ static void setMotion(step::ViewOp view, std::optional<int64_t> by,
   view.setLoop(loop);
 }
 
-/// Adjusts a view whose offset advances with the loop to the copy's iteration.
+/// If the offset of `view` advances with the loop, adjusts the offset to the
+/// iteration that the copy of the loop's body computes.
 static void moveView(step::ViewOp view, int64_t depth, Iteration iteration) {
   int64_t number = view.getLoop();
   if (!view.getBy() || view.getAxes() || number < depth)

@@ -203,7 +203,7 @@ void schedule::spreadStackedGathers(step::LoopOp loop) {
         start.getPermutationAttr());
     own->setDiscardableAttrs(start->getDiscardableAttrDictionary());
     step::CollectiveDoneOp::create(builder, start.getLoc(), own.getToken());
-    // Erase the buffers' views and allocs that are no longer used.
+    // Erase the views and allocs that make these buffers, if now unused.
     llvm::SmallVector<Value> unused = {copy.getSource(), copy.getDestination(),
                                        start.getSource(),
                                        start.getDestination()};

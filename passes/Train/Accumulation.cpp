@@ -205,7 +205,8 @@ void Accumulator::makeLoop(Operation *last) {
   builder.setInsertionPointToStart(&body);
   sliceInputs();
   builder.setInsertionPointToEnd(&body);
-  // Donated arguments come first: other values may be computed from them.
+  // Donated arguments come first. The `next` of a donated argument replaces its
+  // uses, including those that a later `next` reads.
   SmallVector<Value> yields;
   for (auto [argument, next] :
        llvm::zip_equal(body.getArguments().drop_front(), nexts))

@@ -34,7 +34,8 @@ class Optimizer {
 public:
   virtual ~Optimizer() = default;
 
-  /// Reads "adamw(lr=3e-4,betas=(0.9,0.95))"; null after an error.
+  /// Parses text such as "adamw(lr=3e-4,betas=(0.9,0.95))". If the text is
+  /// wrong, emits an error and returns null.
   static std::unique_ptr<Optimizer> parse(llvm::StringRef text,
                                           mlir::Location loc);
 

@@ -18,7 +18,8 @@ namespace tp {
 /// the transformers library.
 class Schedule {
 public:
-  /// Reads "cosine(warmup=100,steps=1000,min=0.1)"; failure after an error.
+  /// Parses text such as "cosine(warmup=100,steps=1000,min=0.1)". If the text
+  /// is wrong, emits an error and returns failure.
   static mlir::FailureOr<Schedule> parse(llvm::StringRef text,
                                          mlir::Location loc);
 

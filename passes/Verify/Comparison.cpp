@@ -57,8 +57,8 @@ Verdict tp::compareExactly(DenseEvaluator &evaluator,
 
 static InterpreterOptions getOptions(const DataSet &data, double unit) {
   InterpreterOptions options;
-  // Devices may add copies in different orders, and terms of wide magnitudes
-  // lose more digits when they cancel.
+  // Devices that hold the same block may add its terms in different orders.
+  // Terms whose magnitudes vary widely lose more digits when they cancel.
   options.tolerance = data.magnitudes == Magnitudes::Wide ? 1000 * unit : unit;
   options.garbage = data.number;
   return options;

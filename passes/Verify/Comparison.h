@@ -65,7 +65,8 @@ public:
   mlir::LogicalResult runWhole(IndexCoverage &coverage);
   /// Must be called after `runWhole`.
   Verdict compare();
-  /// Returns true if result `index` of the whole program contains a number.
+  /// Returns true unless all elements of result `index` of the whole program
+  /// are NaN.
   bool hasNumber(unsigned index) const;
   /// The cost of running the whole program: the number of elements, plus a
   /// fixed number for each op that is run at all.

@@ -25,9 +25,10 @@ namespace tp {
 /// call of `addRun` runs it once more.
 class Conditioning {
 public:
-  /// Each op's relative error is up to `unit`, in addition to `rounding`. If
-  /// `rounding` rounds, every second run rounds at random, and rounds sums in a
-  /// way that a different order of additions might. The arguments must outlive
+  /// In each run, every result of an op gets a random relative error of up to
+  /// `unit`, in addition to the errors of `rounding`. If `rounding` is not
+  /// None, every second run instead rounds at random, and changes sums by as
+  /// much as another order of their terms might. The arguments must outlive
   /// this object.
   Conditioning(const interp::Program &program,
                llvm::ArrayRef<TensorValue> arguments,

@@ -53,9 +53,9 @@ public:
   virtual void mapWhole(mlir::Operation *copy) const {}
 
 protected:
-  /// Returns the product of the shrunk sizes, each at most `least`, of all axes
-  /// in `cutting` except the largest axis. The shrunk device count is a
-  /// multiple of this product.
+  /// Returns the product of the shrunk sizes of all axes in `cutting` except
+  /// the largest axis. The shrunk size of each of these axes is min(size,
+  /// `least`). The shrunk device count is a multiple of this product.
   static int64_t getGrain(const AxisList &cutting, int64_t least);
   /// Sets the sizes of these axes so that their product is `devices`: the
   /// largest axis takes the factor that the others leave.

@@ -48,8 +48,8 @@ uint64_t ProgramDigest::Known::as(Type wanted) const {
                         : mix(mix(4, digest), wanted.getAsOpaquePointer());
 }
 
-/// The digest of an einsum in which two letters are merged if, in every term,
-/// either the second directly follows the first or both are absent.
+/// Describes an einsum with merged letters. Two letters become one if, in every
+/// term, either the second directly follows the first or both are absent.
 ProgramDigest::Alone ProgramDigest::ofEinsum(Operation *op) {
   auto einsum = cast<EinsumOp>(op);
   EinsumTerms terms = EinsumTerms::split(einsum.getEquation());
@@ -248,8 +248,10 @@ ProgramDigest::getRecipe(Operation *op, ArrayRef<unsigned> operands) {
   return recipe;
 }
 
-/// The digest of a part of a collective that reduces: its kind, its group, and
-/// the layouts of its operand and result.
+/// Returns the digest of part `part` of `op`, a collective that reduces,
+/// without the digest of the operand. The digest depends on the kind and the
+/// group of the reduction, on the layouts of the part's operand and result, and
+/// on the type of the result.
 static uint64_t digestReduction(CollectiveOpInterface op, unsigned part) {
   ReshardStep step = getStep(op, part);
   uint64_t digest = mix(3, uint64_t(step.kind));
@@ -264,8 +266,8 @@ static uint64_t digestReduction(CollectiveOpInterface op, unsigned part) {
 
 void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
                              Visitor visit) {
-  // Along the axes of a manual region, where types describe what one device
-  // holds, a collective makes a new value.
+  // In a manual region, types describe what one device holds. So a collective
+  // along the region's manual axes computes a new value.
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (isa<ReshardOp, ConstraintOp, BarrierOp>(op) ||
       (collective && !isAlongManualAxes(collective))) {

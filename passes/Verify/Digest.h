@@ -50,12 +50,14 @@ struct KnownDigests {
   std::vector<int64_t> values;
 
   static KnownDigests collect(mlir::FunctionOpInterface function);
-  /// Emits an error if `function` does not return the known results. The error
-  /// is at the first op whose digest is not known.
+  /// Emits an error if the digests of the results of `function` are not
+  /// `results`. The error is at the first op whose digest is not in `values`,
+  /// or at `function` if there is no such op.
   mlir::LogicalResult verify(mlir::FunctionOpInterface function) const;
 };
 
-/// Digests of the values of functions, in one context and process.
+/// Computes digests of the values of functions. Digests can be compared only if
+/// they were computed in the same MLIRContext and the same process.
 class ProgramDigest {
 public:
   /// Called for each computed value, in program order, with its op and its
@@ -88,9 +90,9 @@ private:
   };
   using Digests = llvm::DenseMap<mlir::Value, Known>;
 
-  /// Describes an op without its operands. For an einsum, whose letters may be
-  /// merged, `read` and `made` are the types of its operands and of its result
-  /// with merged dimensions.
+  /// Describes an op without its operands. `read` and `made` are set only for
+  /// an einsum: the types of its operands and of its result after letters have
+  /// been merged.
   struct Alone {
     enum Kind { Other, Reshape, Einsum, Slice, Pad } kind = Other;
     uint64_t digest = 0;
@@ -122,8 +124,9 @@ private:
   /// `operands` numbers the op's operands; equal values have the same number.
   const Recipe &getRecipe(mlir::Operation *op,
                           llvm::ArrayRef<unsigned> operands);
-  /// Appends the ops into which `op` decomposes to `recipe`. `operands` are the
-  /// numbers of the operands of `op`. Returns the numbers of its results.
+  /// Decomposes `op`, and appends the resulting ops to `recipe`. `operands` are
+  /// the numbers of the operands of `op`. Returns the numbers of the results of
+  /// `op`.
   static llvm::SmallVector<unsigned, 1>
   flatten(mlir::Operation *op, llvm::ArrayRef<unsigned> operands,
           Recipe &recipe);

@@ -186,7 +186,8 @@ bool PartingFinder::runBoth(unsigned index) {
 }
 
 /// Returns the standing of a value with the buffers `parts`, one for each
-/// device. The buffers are tried as they are, and combined along some axes.
+/// device. Tries the buffers as they are, and also the sums, maxima and minima
+/// of the buffers along some axes of the mesh.
 Standing PartingFinder::judge(ArrayRef<TensorValue> parts, const Mesh *mesh) {
   if (known.haveBlocks(parts))
     return {Standing::Known};

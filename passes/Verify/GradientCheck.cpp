@@ -120,7 +120,9 @@ static std::string print(double number) {
   return text;
 }
 
-/// Finds the gradients that are wrong, one by one.
+/// Tests the gradients one at a time. Emits an error for the first gradient
+/// that is wrong by itself, or for all gradients together if there is no such
+/// gradient.
 LogicalResult GradientVerifier::report(const Program &program,
                                        const DataSet &data) {
   InFlightDiagnostic error = function.emitError()

@@ -55,7 +55,8 @@ std::optional<AddressedDim> tp::getAddressedDim(OpOperand &use) {
       .Default(Dim());
 }
 
-/// Adds every value that receives copies of this operand's elements.
+/// Adds every value that receives the elements of this operand, or that
+/// contains integers computed from them.
 static void addAliases(OpOperand &use, SetVector<Value> &values) {
   Operation *op = use.getOwner();
   if (std::optional<spmd::Channel> channel = spmd::getChannel(use)) {

@@ -22,8 +22,8 @@ struct AddressedDim {
 /// None if the operand is not an index.
 std::optional<AddressedDim> getAddressedDim(mlir::OpOperand &use);
 
-/// The operands that address a dimension with elements of the integer value
-/// `value`, either unchanged or as a part of an index.
+/// Returns the operands that address a dimension with elements of the integer
+/// value `value`, or with integers computed from these elements.
 llvm::SmallVector<mlir::OpOperand *> findIndexUses(mlir::Value value);
 
 /// Returns the size of the largest dimension into which elements of `value` are

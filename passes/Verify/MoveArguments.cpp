@@ -46,7 +46,8 @@ static unsigned getLeastPrecision(ModuleOp module) {
 }
 
 namespace {
-/// Adds ops at the start of a function that move its arguments by `step`.
+/// Adds ops at the start of a function. These ops move the function's arguments
+/// by `step`.
 class Mover {
 public:
   Mover(func::FuncOp function, uint64_t seed, double step)

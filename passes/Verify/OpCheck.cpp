@@ -250,8 +250,9 @@ CheckResult tp::checkSegment(const Segment &segment, const Mesh &mesh,
     if (!result.isFailure())
       continue;
     result.reproducer = printReproducer(*scratch, segment);
-    // Shrinking slices and updates keeps the order of sizes, so a failure is
-    // final. Random starts on the true sizes might miss the wrong position.
+    // For a dynamic slice or update, the small sizes are in the same order as
+    // the true sizes, so a failure is final. The true sizes are run with random
+    // starts, which might miss the error.
     if (sizes.parts && takesPart(segment))
       return result;
     small = result;

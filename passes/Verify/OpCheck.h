@@ -44,8 +44,8 @@ struct CheckResult {
   enum Kind {
     Equal,
     Different,
-    /// The whole op cannot be run, however it is partitioned: `message` says
-    /// why, with its error code.
+    /// The global op cannot be run, so no partition of it can be right.
+    /// `message` says why, and contains the error code.
     Contradictory,
     /// Nothing was run: `message` says why.
     NotCovered,

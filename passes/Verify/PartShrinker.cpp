@@ -12,9 +12,9 @@ int64_t PartShrinker::Rows::block() const {
 
 int64_t PartShrinker::Rows::window() const { return std::min(part, block()); }
 
-/// Returns the smallest sizes on `devices` devices that are in the same order
-/// as the sizes in `large`. The last block is shorter than the others only if
-/// it is shorter in the large tensor, too.
+/// Returns the smallest sizes for `devices` devices that compare with one
+/// another as the sizes in `large` do. The last block is shorter than the
+/// others if and only if the last block of the large tensor is.
 std::optional<PartShrinker::Rows> PartShrinker::shrink(const Rows &large,
                                                        int64_t devices) {
   if (large.devices == 1)

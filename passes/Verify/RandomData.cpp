@@ -67,8 +67,8 @@ public:
           isAlong.set(dim);
   }
 
-  /// Returns the kind of element `i`. The sign and the size of its line are
-  /// drawn with the seed `argument`.
+  /// Returns the kind of element `i`. The seed `argument` determines the sign
+  /// of the element's line, and whether the line contains large numbers.
   ElementKind getKind(int64_t i, uint64_t argument) const {
     int64_t line = 0, place = 0, length = 1;
     for (unsigned dim = shape.size(); dim-- > 0; i /= shape[dim]) {
@@ -164,7 +164,8 @@ TensorValue ArgumentDrawer::drawFloats() {
     greatest = -8;
   }
   if (data.magnitudes == Magnitudes::Wide) {
-    // Numbers of the first data sets reach 2^11, so that programs may overflow.
+    // In the first data sets, numbers reach at least 2^11, so that programs may
+    // overflow.
     least = data.narrows ? random.pick({-16, -11, -6}) : random.pick({-11, -6});
     greatest = least + 22;
   }

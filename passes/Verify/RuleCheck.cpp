@@ -67,8 +67,8 @@ private:
 /// Checks how factors are sharded. A factor must be sharded in the same way in
 /// all dimensions that consist of this factor alone, and must not be sharded if
 /// the op needs it unsplit. tp-verify-partition checks dimensions that consist
-/// of several factors. It also checks the factors of a local reshape, whose
-/// sharding follows from sizes.
+/// of several factors. It also checks local reshapes, in which sizes determine
+/// how factors are sharded.
 LogicalResult RuleVerifier::verifyFactors() {
   if (isLocal && isa<ReshapeOp>(op))
     return success();

@@ -113,9 +113,9 @@ static bool isNarrow(Value value) {
 }
 
 /// Returns true if the local form computes positions in an integer type that
-/// may overflow on the true sizes, but not on the small ones. Values of the
-/// op's element type are not positions, unless they have at most one dimension,
-/// as indices do.
+/// may overflow on the true sizes, but not on the small ones. A value is
+/// assumed to contain positions if it has at most one dimension, as indices do,
+/// or if its element type is not that of the op's first result.
 static bool countsNarrowly(const Segment &segment) {
   Type own = getElementTypeOrSelf(segment.whole->getResult(0).getType());
   for (Operation *inner : segment.local)
@@ -332,9 +332,10 @@ void ScratchBuilder::chooseMesh(const ShardingRule &rule) {
   for (unsigned t = 0; t < rule.getNumTensors(); ++t) {
     TensorSharding sharding = getLocalSharding(typeOf(getLocalTensor(t)), mesh);
     meshShrinker.use(sharding);
-    // Keep the sizes of axes that split a dimension of several factors, as
-    // these factors have related sizes, or an exchanged dimension, as the local
-    // form counts its elements or positions.
+    // Keep the sizes of the axes that split these dimensions: a dimension of
+    // several factors, since its factors have related sizes, and an exchanged
+    // dimension, since the local form counts the dimension's elements or
+    // positions.
     for (auto [dim, part] : llvm::enumerate(sharding.dims)) {
       ArrayRef<unsigned> factors = rule.getTensor(t)[dim];
       if (!isCounted(t, dim) &&
@@ -416,7 +417,7 @@ void ScratchBuilder::chooseShapes(const ShardingRule &rule) {
       int64_t extent = factors.empty() ? size : 1;
       for (unsigned factor : factors)
         extent *= extents[factor];
-      // Tensors may differ in the size of an exchanged factor: keep each size.
+      // Sizes along an exchanged factor may differ between tensors: keep them.
       shape.push_back(isExchanged(rule, factors) ? size : extent);
     }
     localShapes[getLocalTensor(t)] = shape;
@@ -457,10 +458,12 @@ std::optional<Shape> ScratchBuilder::inferRestacked(const Shape &old) {
   return shape;
 }
 
-/// Returns the new whole shape of an intermediate result: that of an operand of
-/// `op`, or of an operand or result of the segment, with the same type. If the
-/// segment's op exchanges data, an intermediate result may also be a part of
-/// the op's result, along dimensions that keep their sizes.
+/// Returns the new whole shape of an intermediate result of type `type`, which
+/// `op` computes. If an operand of `op`, or an operand or result of the
+/// segment, has the same type, this is the new shape of that value. Otherwise,
+/// if the segment's op exchanges data, the intermediate result may be a part of
+/// the op's result: it then gets the new sizes of the op's result, except along
+/// dimensions in which it is shorter, which keep their sizes.
 std::optional<Shape> ScratchBuilder::inferShape(Operation *op,
                                                 RankedTensorType type) {
   Shape old(Program::getWholeType(type).getShape());

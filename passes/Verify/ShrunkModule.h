@@ -22,8 +22,9 @@ struct Sizes {
   bool mesh = false;    ///< Axes.
   bool extents = false; ///< Extents of factors.
   bool whole = false;   ///< Also extents of factors that the op needs whole.
-  /// Offsets of a device's block. If these are not shrunk and the local form
-  /// computes with the device's position, sharded dimensions keep their sizes.
+  /// Offsets of a device's block. A local form that computes with the device's
+  /// position keeps the sizes of sharded dimensions if its offsets are not
+  /// shrunk.
   bool offsets = false;
   /// Dimensions along which a splice or a window op exchanges data, dimensions
   /// that a dynamic slice or update slices, and the axes that split these

@@ -186,8 +186,9 @@ bool Shrinker::raise(Operation *op,
   auto getClass = [&](Value value, int64_t dim) {
     return classes.getLeaderValue(first[value] + dim);
   };
-  // Raise only dimensions in which the tensors have different classes: a
-  // dimension that a slice takes whole, for example, is not the cause.
+  // At first raise only dimensions whose class differs between the tensors. A
+  // dimension with a single class, such as one that a slice takes whole, is not
+  // why the op is invalid.
   auto isWrong = [&](int64_t dim) {
     return llvm::any_of(tensors, [&](Value value) {
       return typeOf(value).getRank() != typeOf(tensors[0]).getRank() ||

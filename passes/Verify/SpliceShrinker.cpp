@@ -122,9 +122,9 @@ bool SpliceShrinker::read(SpliceOp op, ArrayRef<TensorSharding> layouts) {
 }
 
 /// Returns the number of rows of a segment after shrinking. A segment lies
-/// between two neighbouring ends of pieces. If every device holds the whole
-/// tensor (not `isCut`), no blocks are left out, since devices read different
-/// parts of the tensor.
+/// between two neighbouring ends of pieces. `isCut` is false if every device
+/// holds the whole tensor. The segment then keeps all its blocks, since devices
+/// read different parts of the tensor.
 int64_t SpliceShrinker::shrinkSegment(int64_t rows, int64_t blocksKept,
                                       bool isCut) const {
   auto [blocks, rest] = divide(rows, large.block);
@@ -326,9 +326,9 @@ void SpliceShrinker::mapNumbers(Operation *copy) const {
   if (!value)
     return;
   int64_t number = value.getSplatValue<APInt>().getSExtValue();
-  // Two kinds of constants are numbers of rows. A constant that is multiplied
-  // by a device's position is the size of a block. A constant with one
-  // dimension is the largest index of a reversed read.
+  // `mapRows` maps two kinds of constants: block sizes, which are multiplied by
+  // a device's position, and the largest index of a reversed read, a constant
+  // with one dimension. `mapPlace` maps all other constants.
   bool isRows = constant.getType().getRank() == 1 ||
                 llvm::any_of(copy->getUsers(), llvm::IsaPred<MulOp>);
   constant.setValueAttr(DenseElementsAttr::get(

@@ -72,7 +72,7 @@ private:
     llvm::SmallVector<std::optional<Window>> windows; ///< None for scalars.
   };
 
-  /// Shrinks a number of rows, or the number of a row, in one device's buffer.
+  /// Shrinks a count of rows, or the index of a row, in one device's buffer.
   int64_t mapRows(int64_t rows) const;
   /// Shrinks the distance of a shift along the ring of devices.
   int64_t mapDistance(int64_t distance) const;

@@ -114,8 +114,8 @@ LogicalResult FunctionVerifier::verifyOperands(Operation *whole,
   return success();
 }
 
-/// Verifies ops with regions, and calls: the local op must be the same as the
-/// global op. Their regions are verified separately.
+/// Verifies an op with regions, or a call. The local op must be the same as the
+/// global op. The regions of the ops are verified separately.
 LogicalResult FunctionVerifier::verifyStructure(Operation *whole,
                                                 Operation *part) {
   if (whole->getName() != part->getName() ||

@@ -128,7 +128,7 @@ bool WindowShrinker::Along::relate() {
 bool WindowShrinker::Along::shrink(int64_t grain) {
   constexpr int64_t kMostDevices = 12, kMostWindows = 64;
   if (large.devices == 1) {
-    // The fewest windows that leave at least one element of the input.
+    // The fewest windows with which the input keeps at least one element.
     int64_t fewest = large.windows - (large.length - 1) / stride;
     small = large;
     small.windows =

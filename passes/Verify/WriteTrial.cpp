@@ -107,8 +107,8 @@ LogicalResult WriteTrial::write(ModuleOp module) {
   DataSet data = getDataSet(seed, number);
   choose(data, function);
   SmallVector<TensorValue> arguments = drawArguments(evaluator, function, data);
-  // Turn the drawn states into states that a step could have left, since
-  // optimizers take roots of second moments.
+  // Turn the drawn states into states that can exist after a step: optimizers
+  // take the roots of second moments, so these must not be negative.
   makeStates(function, arguments, /*scale=*/1);
   for (TensorValue &argument : arguments) // round to the stored type
     if (isa<FloatType>(argument->getType().getElementType()))

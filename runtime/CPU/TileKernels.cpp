@@ -76,8 +76,8 @@ TPRT_INLINE void transpose(__m512i *rows) {
     rows[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
     rows[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
   }
-  // Row 4 g + c of `rows` has columns c, 4 + c, 8 + c, 12 + c of rows 4 g to
-  // 4 g + 3, in its four lanes.
+  // In row 4 g + c, lane l now has column 4 l + c of the original rows 4 g to
+  // 4 g + 3.
   for (int c = 0; c < 4; ++c) {
     __m512i low = _mm512_shuffle_i32x4(rows[c], rows[4 + c], 0x88);
     __m512i high = _mm512_shuffle_i32x4(rows[c], rows[4 + c], 0xdd);

@@ -55,7 +55,8 @@ struct TileBlock {
 struct TilePostOp {
   enum class Kind { Add, Multiply, Activate } kind;
   Activation activation;
-  /// The operand of Add and Multiply, from the block's first element on.
+  /// The other operand of Add or Multiply. Points to the first of its elements
+  /// that the block uses.
   const char *data;
   bool isNarrow; ///< bf16; if not, f32.
   int64_t rowStride, columnStride;

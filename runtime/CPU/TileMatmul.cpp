@@ -13,16 +13,18 @@ using namespace tprt;
 
 namespace {
 
-/// The most bytes of A's rows that all columns are computed for before the next
-/// rows: half of the second-level cache of the smallest CPU with AMX.
+/// The most bytes that a group of A's rows can hold: half of the second-level
+/// cache of the smallest CPU with AMX. All columns of C are computed for one
+/// group of rows before the next group.
 constexpr int64_t kMostRowBytes = 1 << 20;
-/// Each thread gets this many parts at least, if there are enough rows, so that
-/// all have about as much to do.
+/// Each thread gets at least this many parts if there are enough rows. Many
+/// small parts can be divided more evenly among threads.
 constexpr int64_t kMinPartsPerThread = 4;
 /// Below this many multiplications, a second thread costs more than it saves.
 constexpr int64_t kMinParallelWork = 1 << 18;
-/// The panels that are computed for a block of A's rows before the next block:
-/// C is written 128 bytes at a time, as caches fetch lines in pairs.
+/// The number of panels of B that are multiplied by one block of A's rows
+/// before the next block of A's rows. Two panels make 128 bytes of each row of
+/// C if C is bf16: caches fetch lines in pairs.
 constexpr int64_t kPanels = 2;
 constexpr int64_t kStepBytes = 2 * kTileBytes; ///< A block's, of A or of B.
 constexpr int64_t kElementBytes = 2;
@@ -30,7 +32,8 @@ constexpr int64_t kLineBytes = 64;
 
 } // namespace
 
-/// A row of the table, with what its parts have in common.
+/// One product: its row of the Matmuls table, and the values that all parts of
+/// the product share.
 struct TileMatmul::Product {
   const Artifact &artifact;
   const MatmulRow &row;
@@ -59,8 +62,10 @@ static const TileKernels &kernels = kTileKernels;
 static const TileKernels kernels = {}; // `suits` never holds
 #endif
 
-/// Returns the number of B's batches, and each dimension's share in a batch's
-/// number: dimensions along which B repeats count once.
+/// Returns the number of different batches of B, and sets `shares`. The number
+/// of a batch of B is the sum, over all batch dimensions i, of `shares[i]`
+/// times the index along dimension i. If B repeats along dimension i,
+/// `shares[i]` is 0.
 static int64_t countBatches(const MatmulRow &row, int64_t *shares) {
   int64_t count = 1;
   for (unsigned i = kMaxBatch; i-- > 0;) {
@@ -122,7 +127,7 @@ void TileMatmul::packB(const MatmulRow &row, const char *b, char *tiles) {
   int64_t rowStride = getRowStride(row.b),
           columnStride = getColumnStride(row.b);
   TileSource source = {};
-  // A single row or column may have any stride along itself.
+  // A dimension of size 1 may have any stride: then use the other dimension's.
   source.isAlongK = row.n > 1 ? columnStride != 1 : rowStride == 1;
   source.stride = source.isAlongK ? columnStride : rowStride;
   auto pack = [&](int part, int parts) {
@@ -292,8 +297,9 @@ void TileMatmul::computeBlock(const Product &product, int64_t batch,
   kernels.finish(epilogue);
 }
 
-/// Of rows `begin` .. `end` of A, returns the first that must be packed: in
-/// place, that is the last block unless it has 16 or 32 rows.
+/// Returns the first of A's rows `begin` .. `end` that must be packed, or `end`
+/// if no row must be packed. If A is read in place, at most the last block must
+/// be packed: a last block of 16 or 32 rows needs no packing.
 static int64_t getPackedBegin(bool readsInPlace, int64_t begin, int64_t end) {
   int64_t rows = end - begin;
   if (!readsInPlace)
@@ -343,7 +349,7 @@ absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
   // All columns are computed for some rows of A before the next rows. Each
   // thread has rows of its own, if there are enough: those that it computed of
   // A, which are in its core's cache.
-  int64_t blockBytes = product.steps * kStepBytes;
+  int64_t blockBytes = std::max<int64_t>(1, product.steps) * kStepBytes;
   int64_t blocks = divideUp(row.m, kTileBlock);
   int64_t height = std::clamp<int64_t>(kMostRowBytes / blockBytes, 1,
                                        divideUp(blocks, team.size()));

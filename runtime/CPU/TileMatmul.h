@@ -41,8 +41,8 @@ public:
   uint64_t getPackedBytes() const { return packedBytes; }
 
 private:
-  /// B's tiles: for each batch that B distinguishes, [panel of 32 columns, step
-  /// of 32 along k, 2 tiles].
+  /// B's tiles: [panel of 32 columns, step of 32 along k, 2 tiles] for each
+  /// batch of B. Batches of C that read the same batch of B share its tiles.
   struct PackedWeight {
     MatmulRow row; ///< The one that B was packed for.
     AlignedBuffer tiles;

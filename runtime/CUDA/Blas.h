@@ -27,8 +27,8 @@ using Layout = LayoutOpaque *;
 using Preference = PreferenceOpaque *;
 using Stream = CUstream_st *;
 
-/// How a matmul is computed: plain data that only the version of the library
-/// that returned it accepts.
+/// A way to compute a matmul, as plain data from the library. Other versions of
+/// the library do not accept this data.
 struct Algorithm {
   uint64_t data[8];
 };

@@ -111,7 +111,7 @@ absl::Status DeviceMatmul::prepare(const MatmulRow &row, bool isFast) {
   if (plan.epilogue.bias >= 0) {
     TPRT_RETURN_IF_ERROR(
         set(blas::kBiasType, static_cast<int32_t>(getType(row.c.dtype))));
-    // The heuristic proposes algorithms for an address with this alignment.
+    // Stands in for the bias's address: the heuristic uses only the alignment.
     TPRT_RETURN_IF_ERROR(set(blas::kBias, uint64_t{plan.biasAlignment}));
     if (plan.batchCount > 1)
       TPRT_RETURN_IF_ERROR(

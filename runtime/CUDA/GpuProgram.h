@@ -14,10 +14,12 @@
 
 namespace tprt {
 
-/// Returns the images that a chip (90) can run, the best first: machine code
-/// for that chip, then for an earlier minor version, then PTX, the newest
-/// first. An image whose name has a suffix ("sm_90a") runs on exactly that
-/// chip, and is preferred to others of its kind.
+/// Returns the images that a chip (for example, 90) can run, the best first.
+/// Machine code comes before PTX. Both are sorted by the chip that they were
+/// made for, the newest first. Machine code suits the chip that it was made for
+/// and later minor versions. An image whose name has a suffix ("sm_90a") runs
+/// on exactly that chip, and comes before an image for the same chip without a
+/// suffix.
 std::vector<uint32_t> rankImages(const Artifact &artifact, int chip);
 
 /// Returns the error GpuStep, which names the step, if there is a step that a

@@ -100,7 +100,7 @@ private:
     int size = 1;
   };
 
-  /// Makes the next group, which has these ranks.
+  /// Appends a group of these ranks to `groups`.
   absl::Status split(const std::vector<int> &ranks);
   void closeWindows();
   struct Ended;
@@ -197,10 +197,10 @@ static cuda::Result freeArena(cuda::Pointer pointer) {
 }
 
 /// Allocates memory that has the same offsets on every rank. NCCL may access it
-/// from another GPU without copying through its own buffers. Returns 0 if NCCL
-/// does not support windows here: then any memory works, but exchanges are
-/// slower. The allocation may fail on some ranks only. Registering is
-/// collective, so all ranks agree first.
+/// from another GPU without copying through its own buffers. Returns 0 on all
+/// ranks if NCCL does not support windows here, or if a rank lacks the memory.
+/// The caller then uses other memory, and exchanges are slower. Registering is
+/// collective, so the ranks first tell each other whether they have the memory.
 absl::StatusOr<cuda::Pointer> NcclLinks::allocateArena(uint64_t bytes) {
   if (!nccl.memAlloc || !nccl.memFree || !nccl.registerWindow ||
       !nccl.deregisterWindow || bytes == 0 || groups.empty())
@@ -225,8 +225,8 @@ absl::StatusOr<cuda::Pointer> NcclLinks::allocateArena(uint64_t bytes) {
       TPRT_RETURN_IF_ERROR(settle(group.comm, "registering the arena"));
       continue;
     }
-    // If a library or machine has no windows, registering fails on every rank,
-    // so that all ranks agree.
+    // If the library or the machine does not support windows, registering fails
+    // on every rank, so all ranks come here.
     group.window = nullptr;
     isRegistered = false;
   }
@@ -346,8 +346,9 @@ absl::Status NcclLinks::check() {
   return absl::OkStatus();
 }
 
-/// The objects that an abort destroys. A split under way writes to its group's
-/// address until its parent is aborted, so the groups are kept here.
+/// The objects that an abort destroys. While a split is under way, NCCL may
+/// write to the `comm` of its Group until the communicator `all` is aborted. So
+/// the groups are kept here.
 struct NcclLinks::Ended {
   nccl::Comm all;
   std::vector<Group> groups;
@@ -371,10 +372,10 @@ void NcclLinks::abort(std::vector<Owned<cuda::GraphExec>> graphs) {
   ended->all = std::exchange(all, nullptr);
   ended->groups = std::exchange(groups, {});
   ended->graphs = std::move(graphs);
-  // NCCL destroys no communicator before the graphs that hold its kernels. The
-  // driver destroys no graph before these kernels end, and they spin until the
-  // abort has begun (the driver of CUDA 13.0 does so, although its
-  // documentation says otherwise). So both are done at the same time.
+  // NCCL destroys no communicator before the graphs that hold its kernels. In
+  // CUDA 13.0, contrary to its documentation, the driver destroys no graph
+  // before its kernels end. These kernels spin until an abort has begun. So one
+  // thread aborts the communicators while another one destroys the graphs.
   auto aborter = Thread::start([ended, &library = nccl] {
     ended->abortGroups(library);
     library.abort(ended->all);

@@ -202,8 +202,8 @@ NcclWorld::exchange(absl::string_view mine, absl::string_view what) {
         gather(reinterpret_cast<const char *>(&size), sizeof(size), what));
     std::vector<uint64_t> sizes(static_cast<size_t>(launch.size));
     std::memcpy(sizes.data(), sizeBytes.data(), sizeBytes.size());
-    // Every rank pads its bytes to the longest size, which all ranks send. This
-    // size is at least one byte, so that the exchange is never empty.
+    // All ranks must send equally many bytes, so each pads its bytes to the
+    // largest size. This is at least 1, so that the exchange is never empty.
     uint64_t longest =
         std::max<uint64_t>(1, *std::max_element(sizes.begin(), sizes.end()));
     std::string padded(mine);

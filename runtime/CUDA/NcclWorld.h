@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file NCCL without MPI, and helpers for everything that connects through
-/// NCCL.
+/// \file The World of a rank that uses NCCL and no MPI, and helpers for other
+/// code that uses NCCL communicators.
 
 #ifndef TPRT_CUDA_NCCLWORLD_H
 #define TPRT_CUDA_NCCLWORLD_H

@@ -10,10 +10,11 @@
 ///     torchrun  RANK         WORLD_SIZE            LOCAL_RANK
 ///     srun      SLURM_PROCID SLURM_STEP_NUM_TASKS  SLURM_LOCALID
 ///
-/// The last two have no MPI. With them, NCCL itself finds rank 0 at
-/// NCCL_COMM_ID. Unless that is set, it is formed from MASTER_ADDR and the port
-/// after MASTER_PORT (torchrun itself uses MASTER_PORT), or of
-/// SLURM_LAUNCH_NODE_IPADDR and a port derived from the job's number.
+/// Under torchrun and srun, MPI is not used, and NCCL finds rank 0 at the
+/// address in NCCL_COMM_ID. If that is not set, the address is made from other
+/// variables. For torchrun, it is MASTER_ADDR and the port after MASTER_PORT,
+/// as torchrun itself uses MASTER_PORT. For srun, it is
+/// SLURM_LAUNCH_NODE_IPADDR and a port that depends on the job's number.
 
 #ifndef TPRT_CUDA_PLACEMENT_H
 #define TPRT_CUDA_PLACEMENT_H

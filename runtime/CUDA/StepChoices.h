@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Picks the faster alternative of each choice in a program, on this
-/// device (ControlKind::Choice).
+/// \file Finds which alternative of each choice in a program
+/// (ControlKind::Choice) is the faster one on this device.
 ///
 /// Rank 0 times both alternatives when the program is loaded (TuningBench.h),
 /// and all ranks use its result, so that they compute the same bits. The result

@@ -118,7 +118,8 @@ TuningBench::time(absl::FunctionRef<absl::Status()> launch) {
   return milliseconds;
 }
 
-/// Returns true if three of four rounds took about as long as the fastest one.
+/// Returns true if three quarters of the rounds took about as long as the
+/// fastest round.
 /// Events can distinguish times that differ by half a microsecond.
 static bool doAgree(std::vector<float> rounds) {
   constexpr float factor = 1.25f, resolution = 1e-3f;

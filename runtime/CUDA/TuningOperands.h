@@ -18,9 +18,10 @@ namespace tprt {
 
 class TuningOperands final : public BufferPlaces {
 public:
-  /// Makes operands for these steps, in the first iteration of each loop. If
-  /// memory runs out, operands that are only read come from `memory`; returns
-  /// none if it runs out for an operand that is written.
+  /// Makes operands for these steps. For a step in a loop, these are the
+  /// operands of the first iteration. If memory runs out, operands that are
+  /// only read come from `memory`; returns none if it runs out for an operand
+  /// that is written.
   static absl::StatusOr<absl::optional<TuningOperands>>
   create(const Artifact &artifact, Range steps, const BufferPlaces &memory,
          TuningBench &bench);

@@ -1,10 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ranks that share a GPU read each other's memory. A rank's part of a
-// collective goes on its own stream, which waits for events of the other ranks'
-// streams. The threads exchange these events when they meet. No thread waits
-// for the GPU.
+// Ranks that share a GPU read each other's memory. Each rank has one stream for
+// its parts of all collectives. This stream waits for events on the streams of
+// the other ranks. The threads exchange these events when they meet. No thread
+// waits for the GPU.
 
 #include "runtime/CUDA/Links.h"
 #include "runtime/Communicators/Meeting.h"

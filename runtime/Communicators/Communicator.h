@@ -13,14 +13,14 @@
 ///     ...
 ///     group->finish(3);
 ///
-/// Semantics (both transports give the same bits): chunks are contiguous, see
-/// CollectiveKind; reductions combine values in order of position, see
-/// Reduce.h.
+/// All communicators give the same bits: reductions combine values in order of
+/// position, see Reduce.h. Chunks are contiguous, see CollectiveRow.
 ///
 /// Failure: no call waits longer than the timeout. A rank that fails tells the
 /// others through `World::fail`; they stop waiting and report PeerFailed with
-/// the first cause. If a rank has started another collective of the group, the
-/// error is CollectiveMismatch; if it starts none, CollectiveTimeout.
+/// the first cause. If the ranks of a group start different collectives, the
+/// error is CollectiveMismatch. If a rank starts none, the error of the others
+/// is CollectiveTimeout.
 
 #ifndef TPRT_COMMUNICATORS_COMMUNICATOR_H
 #define TPRT_COMMUNICATORS_COMMUNICATOR_H

@@ -13,11 +13,10 @@
 ///     (*group)->finish(3);                // sleeps until it is done
 ///     (*progress)->settle(status);        // the world is the caller's again
 ///
-/// Only one thread uses the world at a time, so the world needs no lock: the
-/// progress thread while collectives are under way, and the rank's own thread
-/// otherwise. The rank's own thread starts all collectives, so it knows when
-/// none is under way. Over MPI this needs MPI_THREAD_SERIALIZED; see
-/// World::enter.
+/// The progress thread uses the world while collectives are under way; at other
+/// times, the rank's own thread uses it. So the world needs no lock. The rank's
+/// own thread starts all collectives, so it knows when none is under way. Over
+/// MPI this needs MPI_THREAD_SERIALIZED; see World::enter.
 ///
 /// With an emulated link, a collective does not end before the link would have
 /// finished it. The link carries one collective at a time: it begins when the

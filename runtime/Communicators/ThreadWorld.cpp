@@ -194,8 +194,8 @@ public:
   }
 
 private:
-  /// Joins the group of all ranks as number 0. The groups that `split` makes
-  /// have numbers from 1 on.
+  /// Joins the group of all ranks. The occasion of this group has number 0; the
+  /// calls of `split` are the occasions 1, 2, ..
   Meeting join(int rank) {
     std::vector<int> everyone(domain->getSize());
     for (int i = 0; i < domain->getSize(); ++i)

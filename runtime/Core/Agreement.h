@@ -55,7 +55,7 @@ private:
 std::string describeBytes(absl::string_view bytes);
 
 /// Describes a tensor in a file: its type, its shape, and a digest of samples
-/// of its data, as reading all of it would take as long as loading it.
+/// of its data. A digest of all of the data would take as long as loading it.
 absl::StatusOr<std::string> describeStored(const TensorReader &tensor);
 
 } // namespace tprt

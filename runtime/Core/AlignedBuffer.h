@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Memory at 64-byte alignment, whose allocation may fail without an
-/// exception.
+/// \file Memory at 64-byte alignment. If it cannot be allocated, the caller
+/// gets an error, and no exception is thrown.
 
 #ifndef TPRT_CORE_ALIGNEDBUFFER_H
 #define TPRT_CORE_ALIGNEDBUFFER_H

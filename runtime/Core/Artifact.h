@@ -94,8 +94,8 @@ public:
   int64_t getLocalBytes(const OutputRow &output) const;
   /// Returns true if an output of some entry uses the input's storage.
   bool isDonated(uint32_t input) const;
-  /// Returns true if the input is initially zero, and then keeps the value that
-  /// the last run left in it.
+  /// Returns true if the input keeps its value between runs. The input is zero
+  /// before the first run; each later run finds what the previous run left.
   bool isKept(uint32_t input) const;
   /// Returns the bytes of an arena that suffices for all entries.
   uint64_t getArenaBytes() const;

@@ -118,8 +118,8 @@ struct MeshAxis {
   int64_t size;
 };
 
-/// Row p of the Devices section: the rank at place p of the mesh. The section
-/// is empty, or has one row for each place.
+/// A row of the Devices section: row p holds the rank at place p of the mesh.
+/// The section is empty, or has one row for each place.
 struct DeviceRow {
   uint32_t rank;
 };
@@ -170,7 +170,7 @@ struct SourceRow {
   int64_t extent; ///< Of a part, along InputRow::joined; else unused.
 };
 
-/// The purpose of an input: `tp.role`.
+/// The purpose of an input, which the attribute `tp.role` gives in a program.
 enum class Role : uint32_t {
   Input = 0,     ///< Bound by the caller before a run that needs a new value.
   Parameter = 1, ///< A weight: constant unless an entry overwrites it.
@@ -362,7 +362,8 @@ struct MatmulOperand {
   int64_t strides[kMaxBatch + 2];
 };
 
-/// An operation after a matrix product: TPRT_POST_OP of ArtifactEnums.def.
+/// An operation after a matrix product. ArtifactEnums.def lists all such
+/// operations as TPRT_POST_OP.
 enum class PostOpKind : uint32_t {
 #define TPRT_POST_OP(enumerator, number) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -388,15 +389,16 @@ struct PostOpRow {
 struct MatmulRow {
   int64_t m, n, k;
   int64_t batch[kMaxBatch]; ///< 1 if unused.
-  /// Nonzero if B does not change between runs, so that it is repacked once for
-  /// the matrix library.
+  /// Nonzero if B does not change between runs. Then the runtime may repack B
+  /// once for the matrix library, and not in each run.
   uint32_t constantB;
   uint32_t reserved = 0;
   Range postOps; ///< PostOps.
   MatmulOperand a, b, c;
 };
 
-/// The operation of a collective: TPRT_COLLECTIVE of ArtifactEnums.def.
+/// The operation of a collective. ArtifactEnums.def lists all operations as
+/// TPRT_COLLECTIVE.
 enum class CollectiveKind : uint32_t {
 #define TPRT_COLLECTIVE(enumerator, number, name) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -408,16 +410,17 @@ inline constexpr uint32_t kNumCollectives = 0
 
 /// Payloads are contiguous chunks of `count` elements: a copy step has packed
 /// what was not contiguous. Reductions combine values in order of position and
-/// give the same bits on every rank, in every run and over every transport;
-/// 16-bit floats are summed in f32. Source and destination are disjoint or, for
-/// an all_reduce, may be the same.
+/// give the same bits on every rank, in every run and over every transport
+/// except NCCL, which has its own order; 16-bit floats are summed in f32. The
+/// source and the destination are disjoint or, for an all_reduce, may be the
+/// same.
 ///
 /// A collective reads its source and writes its destination at any time between
-/// its start step and its done step, which are in the same region. On all of
-/// their trips, the steps in between, including the steps that they govern,
-/// neither write the source nor read or write the destination. Other
-/// collectives may be among these steps, read the same source, and be done in
-/// any order.
+/// its start step and its done step, which are in the same region. The steps in
+/// between, and the steps that those govern, do not write the source, and
+/// neither read nor write the destination. If such a step is in a loop, this
+/// holds for each iteration. Other collectives may be among these steps, read
+/// the same source, and be done in any order.
 struct CollectiveRow {
   CollectiveKind kind;
   uint32_t communicator;
@@ -457,8 +460,8 @@ struct FillRow {
   uint64_t pattern; ///< The element's bits, in the low bytes.
 };
 
-/// How an update is combined with an element: TPRT_SCATTER of
-/// ArtifactEnums.def.
+/// How an update is combined with an element. ArtifactEnums.def lists the ways
+/// as TPRT_SCATTER.
 enum class ScatterKind : uint32_t {
 #define TPRT_SCATTER(enumerator, number) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -484,9 +487,10 @@ struct ScatterRow {
   int64_t strides[4]; ///< For b, o, the axis, r.
 };
 
-/// Writes the first `kept` elements of each row in sorted order, and the
-/// original position of each in the row, as i32. Equal elements keep their
-/// order; NaN comes after all numbers.
+/// Sorts each row and writes the first `kept` elements of the sorted row, and
+/// for each of them its position in the unsorted row, as i32. Equal elements
+/// keep their order; NaN comes after all numbers in ascending order, and before
+/// them in descending order.
 struct SortRow {
   DType dtype;
   uint32_t descending;
@@ -521,9 +525,9 @@ inline constexpr bool isLoop(ControlKind kind) {
 /// recursion.
 inline constexpr unsigned kMaxNesting = 32;
 
-/// The steps that this row governs follow it in the step table: first `first`
-/// steps, then `second`. For a While, `trips` is a limit, and exceeding it is
-/// an error.
+/// A control step governs two blocks of steps, which follow it in the step
+/// table: first a block of `first` steps, then a block of `second` steps.
+/// For a While, `trips` is a limit, and exceeding it is an error.
 struct ControlRow {
   ControlKind kind;
   uint32_t counter; ///< For Loop and While: an index below Entry::counters.
@@ -533,8 +537,8 @@ struct ControlRow {
   BufferRow predicate; ///< For While and If: one byte.
 };
 
-/// The kind of a step, which determines the table of its row: TPRT_STEP of
-/// ArtifactEnums.def.
+/// The kind of a step. It determines in which table the step's row is.
+/// ArtifactEnums.def lists the kinds as TPRT_STEP.
 enum class StepKind : uint32_t {
 #define TPRT_STEP(enumerator, number, Row) enumerator = number,
 #include "runtime/Core/ArtifactEnums.def"
@@ -563,7 +567,7 @@ struct EntryRow {
   int64_t positions; ///< Sequence positions of its caches; 0 if it has none.
 };
 
-/// The section that holds rows of a struct.
+/// SectionOf<Row>::kind is the section whose rows are of the struct Row.
 template <typename Row> struct SectionOf;
 #define TPRT_ROWS(section, number, Row)                                        \
   template <> struct SectionOf<Row> {                                          \

@@ -39,7 +39,8 @@ public:
     return addAll<Row>({row}).first;
   }
 
-  /// Appends rows that must be contiguous: `addAll<int64_t>({2, 4})`.
+  /// Appends several rows, one after the other, and returns their range, as in
+  /// `addAll<int64_t>({2, 4})`.
   template <typename Row> Range addAll(std::initializer_list<Row> rows) {
     return addAll<Row>(absl::MakeConstSpan(rows.begin(), rows.size()));
   }

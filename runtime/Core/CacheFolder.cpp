@@ -95,8 +95,8 @@ absl::StatusOr<File> CacheFolder::openEntry(const std::string &name) const {
 
 absl::Status CacheFolder::write(const std::string &name,
                                 absl::string_view bytes) const {
-  // A unique name for each writer, as threads, and processes of several
-  // machines, may share the folder.
+  // The temporary file has a unique name: several threads, and also processes
+  // on several machines, may write to the folder at the same time.
   static std::atomic<int> counter{0};
   char host[256] = {};
   (void)::gethostname(host, sizeof(host) - 1);

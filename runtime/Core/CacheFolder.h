@@ -5,9 +5,10 @@
 /// made again: `$XDG_CACHE_HOME/tp-opt`, or `$HOME/.cache/tp-opt`.
 ///
 /// The entries are run as native code, or passed to libraries, so other users
-/// must not be able to change them: the folder and each entry belong to the
-/// user and are inaccessible to others. An entry is checked through the same
-/// descriptor that it is read from. Symbolic links are followed for neither.
+/// must not be able to change them. The folder and each entry belong to the
+/// user, and other users cannot write to them. An entry is checked through the
+/// same descriptor that it is read from. If the folder or an entry is a
+/// symbolic link, it is not followed, and opening it fails.
 /// Entries are written atomically, even by several processes at once, and an
 /// entry that is removed stays intact for processes that have it open.
 
@@ -24,7 +25,8 @@ namespace tprt {
 class CacheFolder {
 public:
   /// Opens the folder, and creates it if it does not exist. Returns
-  /// CacheUnusable if that fails, or if other users have access to it.
+  /// CacheUnusable if that fails, or if the folder belongs to another user or
+  /// other users can write to it.
   static absl::StatusOr<CacheFolder> open();
 
   CacheFolder(CacheFolder &&other) noexcept
@@ -40,7 +42,8 @@ public:
   const std::string &getPath() const { return path; }
 
   /// Opens an entry, which then counts as used. Returns FileUnreadable if there
-  /// is none, and CacheUnusable if other users have access to it.
+  /// is none, and CacheUnusable if the entry belongs to another user or other
+  /// users can write to it.
   absl::StatusOr<File> openEntry(const std::string &name) const;
   absl::Status write(const std::string &name, absl::string_view bytes) const;
 

@@ -15,8 +15,8 @@
 namespace tprt {
 
 /// Describes this machine: its architecture and all of its features that the
-/// runtime can test for. If a compiler uses only these, checkCpu checks all
-/// features that its code needs.
+/// runtime can test for. If compiled code uses only these features, checkCpu
+/// can check everything that the code needs.
 std::string getHostCpu();
 
 /// Checks that this machine has the architecture and the features in

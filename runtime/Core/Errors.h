@@ -24,7 +24,8 @@
 
 namespace tprt {
 
-/// One enumerator per line of Errors.def; the value is the number.
+/// One enumerator for each line of Errors.def, with the number in that line as
+/// its value.
 enum class ErrorCode : int32_t {
 #define TPRT_ERROR(number, enumerator, exit, text) enumerator = number,
 #include "runtime/Core/Errors.def"

@@ -12,7 +12,8 @@
 
 namespace tprt {
 
-/// Inputs, outputs and the arena of all entries.
+/// The memory of one rank: all inputs, all outputs, and one arena that all
+/// entries share.
 class HostMemory {
 public:
   static absl::StatusOr<HostMemory> create(const Artifact &artifact);

@@ -218,10 +218,10 @@ std::vector<int64_t> InFlightVerifier::getShifts(const BufferRow &access,
   return shifts;
 }
 
-/// Returns true if the step touches a byte of the (dense) memory that a
-/// collective holds, on any trip and any rank. If a loop advances both
-/// addresses, both are on the same trip, so only the difference between the two
-/// advances counts.
+/// Returns true if `access`, on any trip and any rank, touches a byte of
+/// `held`, the memory of a collective under way. That memory is dense. A loop
+/// may advance both addresses. They are compared on the same trip, so only the
+/// difference between their advances matters.
 bool InFlightVerifier::touches(const StepAccess &access,
                                const StepAccess &held) const {
   StridedBytes bytes(getSize(access.dtype));

@@ -22,9 +22,9 @@ using nlohmann::json;
 
 static constexpr uint64_t kMaxHeader = 100'000'000;
 
-/// The maximum depth of nested brackets, far more than the format needs. It is
-/// limited because the parser needs 80 times the memory of a bracket for each
-/// of them.
+/// The maximum depth of nested brackets, far more than the format needs. There
+/// is a limit because the parser needs 80 bytes for each open bracket, which is
+/// one byte in the file.
 static constexpr size_t kMaxDepth = 64;
 
 static absl::optional<DType> parseDType(absl::string_view name) {

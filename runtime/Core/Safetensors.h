@@ -93,7 +93,8 @@ private:
   std::string folder;
   absl::Mutex mutex;
   absl::btree_map<std::string, Part> files ABSL_GUARDED_BY(mutex);
-  /// The path for each tensor name, if there is an index file.
+  /// Maps the name of a tensor to the path of its file. Empty if there is no
+  /// index file.
   absl::flat_hash_map<std::string, std::string> index;
   bool hasIndex = false;
 };

@@ -424,7 +424,8 @@ absl::StatusOr<std::string> Session::read(absl::string_view name) {
                    "'");
 }
 
-/// Joins the outputs that are the parts of a tensor along their dimension.
+/// Reads the outputs that are the parts of a tensor, and joins them along the
+/// dimension `result.joined`.
 absl::StatusOr<std::string>
 Session::readJoined(const Artifact::Result &result) {
   int64_t rows = 1, bytes = getSize(result.dtype);

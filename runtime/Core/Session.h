@@ -109,8 +109,9 @@ public:
   /// Gives an input random numbers that depend only on the seed and the name. A
   /// part of a tensor gets the numbers that the whole tensor has there.
   absl::Status bindRandom(absl::string_view name, uint64_t seed);
-  /// Fills every input that has a source from the files. Other parameters are
-  /// filled if the files have a tensor with the same name.
+  /// Fills inputs from the files. An input with sources is filled from these,
+  /// and it is an error if the files lack one of them. A parameter without
+  /// sources is filled if the files have a tensor with its name.
   absl::Status loadWeights(SafetensorsFolder &weights);
   /// Returns true if the input with this number has a value: it was given one,
   /// or keeps its value between runs.
@@ -141,8 +142,8 @@ public:
   /// Ends a run. Any thread may call it.
   void abort(absl::string_view why);
 
-  /// Starts or stops recording when each step runs on each local rank. Recorded
-  /// times accumulate until they are taken.
+  /// Starts or stops the recording of times: when each step began and ended on
+  /// each local rank. Recorded times accumulate until they are taken.
   void recordTimes(bool on);
   struct RankTimes {
     int rank;

@@ -154,8 +154,8 @@ absl::Status Session::close() {
   return failure;
 }
 
-/// Keeps everything that the session's threads use until the process ends,
-/// since a thread that cannot be stopped may still be running.
+/// Keeps everything that the session's threads use, and never frees it: a
+/// thread that cannot be stopped may still be running.
 void Session::abandon() {
   struct Remains {
     std::shared_ptr<const Artifact> artifact;
@@ -206,8 +206,8 @@ absl::Status Session::compareProgram(World &world) const {
         wanted, " tp-run ...");
   std::string mine = absl::StrFormat("%016x", artifact->getHash());
   auto all = world.exchange(mine, "comparing programs");
-  // A rank leaves early if it found a wrong mesh. This rank has found the same
-  // and reports it, so that all ranks end with the same exit code.
+  // If another rank has left because of a wrong mesh, the exchange fails. This
+  // rank then reports the same error, so that all exit codes are the same.
   if (!all.ok())
     return mesh.ok() ? all.status() : mesh;
   for (size_t rank = 0; rank < all->size(); ++rank)

@@ -18,7 +18,7 @@ namespace tprt {
 enum class AccessKind { Read, Write };
 
 /// The elements at sum i*strides of a buffer, for all indices i below `sizes`;
-/// strides are in elements. A write may also read.
+/// strides are in elements. An access of kind Write may read the elements, too.
 struct StepAccess {
   using Numbers = absl::InlinedVector<int64_t, kMaxDims>;
 

@@ -63,7 +63,7 @@ private:
 
   const EntryRow &entry;
   const std::vector<BundlePlace> places; ///< Indexed by input.
-  /// The trips of the loops around the current step, by counter.
+  /// The number of trips of each loop around the current step, by counter.
   absl::flat_hash_map<uint32_t, int64_t> activeLoops;
 };
 
@@ -337,8 +337,8 @@ absl::Status StepVerifier::verifyFields(const MatmulRow &matmul) const {
                        matmul.batch[1], matmul.batch[2]})
     if (size < 1)
       return fail("a matmul has a dimension of size ", size);
-  // All of A may be copied to f32 in a different order, so the size of that
-  // copy must not overflow.
+  // The runtime may make a copy of A in f32, with all batches and in another
+  // layout. The size of this copy must not overflow.
   int64_t packed[] = {matmul.batch[0], matmul.batch[1], matmul.batch[2],
                       matmul.m,        matmul.k,        getSize(DType::F32)};
   if (!getNumElements(packed))

@@ -17,8 +17,9 @@ struct Dim {
 };
 using Dims = absl::InlinedVector<Dim, 8>;
 
-/// Data is copied in square tiles with this side, in elements. A tile of both
-/// views fits in the first-level cache, however far apart the rows are.
+/// Data is copied in square tiles of this many elements on each side. A tile of
+/// the source and one of the destination fit in the first-level cache together,
+/// however far apart the rows are.
 constexpr int64_t kTile = 32;
 
 } // namespace

@@ -14,8 +14,8 @@
 
 namespace tprt {
 
-/// Returns true if copyStrided can convert elements of one type to the other:
-/// equal types, and f64, f32, bf16 and f16 among each other.
+/// Returns true if copyStrided can convert elements of one type to the other.
+/// It can if the types are equal, or if each is f64, f32, bf16 or f16.
 bool canConvert(DType from, DType to);
 
 /// Sets to[sum i*toStrides] = from[sum i*fromStrides] for all indices below

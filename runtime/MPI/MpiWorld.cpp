@@ -69,8 +69,8 @@ absl::Status MpiWorld::part() {
   return exchange("", "ending the job").status();
 }
 
-/// Not called after a failure, as other ranks may never call it. If a rank
-/// exits without it, the launcher ends the others.
+/// After a failure, this is not called, because other ranks might never call
+/// it. If a rank exits without calling it, the launcher ends the other ranks.
 absl::Status MpiWorld::finalize() {
   if (failureRequest != MPI_REQUEST_NULL) {
     TPRT_RETURN_IF_ERROR(checkMpi(MPI_Cancel(&failureRequest), "cancelling"));

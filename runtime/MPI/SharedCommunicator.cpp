@@ -54,9 +54,9 @@ struct Seat {
   int64_t started[kNumBuffers];          ///< See CollectiveCall.
 };
 
-/// The layout of the group's shared memory, which is initially zero: all
-/// buffers, then one Seat for each rank, then the blocks of each buffer, one
-/// for each rank.
+/// The layout of the group's shared memory, which is initially zero: first the
+/// array of Buffer structs, then one Seat for each rank, then the blocks. Each
+/// buffer has one block for each rank; the blocks of a buffer are contiguous.
 class Room {
 public:
   Room(SharedMemory shared, size_t ranks)
@@ -179,8 +179,8 @@ int64_t SharedCommunicator::getNumStages(const CollectiveRow &row) const {
     return 1;
   int64_t each = getElementsPerStage(row);
   int64_t parts = std::max<int64_t>(1, (row.count + each - 1) / each);
-  // An all-reduce has two stages for each part: every rank reduces its share,
-  // and then publishes it.
+  // An all-reduce takes two stages for each part. In the first, each rank
+  // reduces a share of the part. In the second, they exchange reduced shares.
   return row.kind == CollectiveKind::AllReduce ? 2 * parts : parts;
 }
 
@@ -368,9 +368,9 @@ void SharedCommunicator::arrive(Gate &gate, uint64_t number, Last doLast) {
   gate.passed.set(static_cast<uint32_t>(number));
 }
 
-/// Waits until all ranks have arrived at the barrier `gate` with stage
-/// `number`. `reached` is the field of Seat with the last stage that a rank has
-/// reached; errors name the ranks that are behind.
+/// Waits until all ranks have arrived at the barrier `gate` for the stage with
+/// this number. `reached` is the field of Seat that holds the last stage which
+/// the seat's rank has reached; errors name the ranks that are behind.
 absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
                                        const CollectiveCall &call,
                                        std::atomic<uint64_t> Seat::*reached) {

@@ -76,7 +76,7 @@ absl::optional<SharedMemory> SharedMemory::open(absl::string_view ticket,
   std::vector<absl::string_view> parts = absl::StrSplit(ticket, ' ');
   if (parts.size() != 3)
     return absl::nullopt;
-  // Check where the link leads first: opening a device can have effects.
+  // First check the link's target: opening a device can have effects.
   std::string path = absl::StrCat("/proc/", parts[0], "/fd/", parts[1]);
   std::string wanted = absl::StrCat("/memfd:", parts[2]);
   char target[256];

@@ -22,3 +22,12 @@ func.func @f(%x: tensor<2048x4096xf32> {spmd.sharding = #spmd.sharding<@mesh, [{
   %1 = tp.gelu %0 : tensor<2048x4096xf32>
   return %1 : tensor<2048x4096xf32>
 }
+
+// Five axes change places in one collective, and nothing is gathered.
+// CHECK-LABEL: func.func @places
+// CHECK-NEXT: = spmd.collective_permute %arg0
+// CHECK-NEXT: return %
+func.func @places(%x: tensor<8x8x8x8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"a"}, {"b"}, {"c"}, {"d"}, {"e"}]>})
+    -> (tensor<8x8x8x8x8xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"b"}, {"c"}, {"d"}, {"e"}, {"a"}]>}) {
+  return %x : tensor<8x8x8x8x8xf32>
+}

@@ -141,9 +141,10 @@ static bool looksAtShardings(StringRef argument) {
 }
 
 /// Returns the arguments in an order in which passes that read shardings run
-/// after sharding. Such a pass moves from before `--tp-shard`, the argument
-/// number `index`, to after it; with `--tp-compile`, it moves between the two
-/// halves of that pipeline.
+/// after sharding. Argument number `index` is `--tp-shard`, or `--tp-compile`
+/// if `compiles`. Passes that read shardings move from before `--tp-shard` to
+/// the place after it. `--tp-compile` is split into two halves, sharding and
+/// lowering, and all passes that read shardings move between the halves.
 static std::vector<std::string> orderPasses(ArrayRef<std::string> arguments,
                                             size_t index, bool compiles) {
   std::vector<std::string> before, looking, behind;

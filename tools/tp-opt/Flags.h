@@ -19,11 +19,12 @@ void hideForeignFlags();
 
 /// Moves `--tp-stop-after=STAGE` into the options of `--tp-shard` or
 /// `--tp-compile`, and `--tp-artifact=FILE` into those of `--tp-compile`. If
-/// `--tp-explain` is given, makes the pipeline record what it prints. Passes
-/// that read shardings (`--tp-report`, `--tp-explain` and `--tp-strict`) run
-/// after sharding, whatever the order of the flags. `--tp-verify-against=FILE`
-/// sets the option `whole` of that pass. If a flag needs a pipeline that is
-/// missing, prints an error and fails.
+/// `--tp-explain` is given, adds an option with which the pipeline records what
+/// the pass of `--tp-explain` prints. Passes that read shardings
+/// (`--tp-report`, `--tp-explain` and `--tp-strict`) run after sharding,
+/// whatever the order of the flags. `--tp-verify-against=FILE` sets the option
+/// `whole` of the pass `--tp-verify-against`. If a flag needs a pipeline that
+/// is missing, prints an error and fails.
 mlir::FailureOr<std::vector<std::string>>
 expandFlags(llvm::ArrayRef<const char *> arguments);
 

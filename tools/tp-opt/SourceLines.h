@@ -34,8 +34,8 @@ public:
   /// if the diagnostic was emitted.
   bool repeatAtLine(mlir::Diagnostic &diagnostic);
 
-  /// Prints a diagnostic about a whole file, with only the file's name as
-  /// location. Returns true if the diagnostic was about a whole file.
+  /// If the diagnostic is about a whole file, prints it, with only the file's
+  /// name as location, and returns true. Otherwise returns false.
   static bool printIfWholeFile(const mlir::Diagnostic &diagnostic);
 
   /// Prints a diagnostic without its source line if that line is in a binary

@@ -45,9 +45,9 @@ static std::unique_ptr<llvm::MemoryBuffer> readInput(StringRef path,
 }
 
 namespace {
-/// Lets values keep the names that they have in the text. This is a pass
-/// because mlir-opt parses the text, and calls nothing else between parsing and
-/// the other passes.
+/// Lets values keep the names that they have in the text. This must happen
+/// after parsing and before the other passes. At that point, mlir-opt runs no
+/// code of ours except passes, so this is a pass.
 class TextNamesPass
     : public PassWrapper<TextNamesPass, OperationPass<ModuleOp>> {
 public:

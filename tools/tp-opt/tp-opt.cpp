@@ -85,7 +85,7 @@ int main(int argc, char **argv) {
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::asMainReturnCode(
         mlir::MlirOptMain(argc, argv, input, output, registry));
-  // IR on a terminal would bury a report or an artifact's messages.
+  // On a terminal, IR would make it hard to find what the user has asked for.
   std::optional<llvm::StringRef> file = output;
   if (output == "-" && tp::asksForMoreThanIR(given) &&
       llvm::sys::Process::StandardOutIsDisplayed())

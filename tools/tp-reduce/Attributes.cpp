@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reduces attributes. Attributes that an operation needs are inherent, and
-// stay.
+// Drops discardable attributes. Inherent attributes stay, as operations need
+// them.
 
 #include "Reductions.h"
 

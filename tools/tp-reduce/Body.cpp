@@ -159,8 +159,8 @@ static bool replaceByArguments(Operation *op) {
   return true;
 }
 
-/// Erases operations. Their results are replaced by their operands of the same
-/// type, or by arguments of enclosing blocks.
+/// Erases operations. Each result is replaced by a value of the same type: an
+/// operand of the operation, or an argument of an enclosing block.
 static bool tryReplaceByExisting(func::FuncOp function,
                                  PatternRewriter &rewriter, Trials &trials) {
   SmallVector<Operation *> ops;
@@ -181,8 +181,8 @@ static bool tryReplaceByExisting(func::FuncOp function,
                                  return replace(mapping.lookup(ops[index]));
                                });
         });
-    // The operations before this one are still at the same index, or were
-    // unused and have been erased.
+    // Operations before this one keep their index, unless unused ones among
+    // them were erased, too. Then some later operations are tried again.
     collect();
     index = std::min(index, ops.size());
   }

@@ -20,7 +20,7 @@ namespace tp {
 using Reduction = bool (*)(mlir::func::FuncOp function,
                            mlir::PatternRewriter &rewriter, Trials &trials);
 
-// The reductions that are defined in one file each.
+// Each of these returns the reductions that one source file defines.
 llvm::ArrayRef<Reduction> getBodyReductions();
 llvm::ArrayRef<Reduction> getRegionReductions();
 llvm::ArrayRef<Reduction> getSignatureReductions();

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Reduces the number of regions, calls, and values that loops carry.
+// Reduces the number of regions, of calls, and of loop-carried values.
 
 #include "Functions.h"
 #include "Reductions.h"
@@ -48,8 +48,8 @@ static bool liftRegion(func::FuncOp function, Operation *op, unsigned number) {
   return true;
 }
 
-/// Moves the operations of a region in front of the op that contains it, and
-/// erases that op, so that they run once.
+/// Moves the operations of a region in front of the op that contains the
+/// region, and erases that op. The moved operations then run once.
 static bool tryLiftRegion(func::FuncOp function, PatternRewriter &rewriter,
                           Trials &trials) {
   if (countUsers(function) != 0)
@@ -170,7 +170,8 @@ static bool dropCarried(Operation *loop, unsigned index) {
   return true;
 }
 
-/// Replaces a value that a loop carries by its value before the loop.
+/// Removes a value that a loop carries. In the loop and after the loop, the
+/// initial value is used instead.
 static bool tryDropCarried(func::FuncOp function, PatternRewriter &rewriter,
                            Trials &trials) {
   SmallVector<Operation *> loops;

@@ -37,8 +37,8 @@ Reduces a program that shows a bug to a smaller one that still shows it.
 Example of a script, for a crash: tp-opt "$1" --tp-shard; test $? -ne 139
 )";
 
-/// Prints a warning. Without this handler, MLIR prints only errors; it warns if
-/// the test script does not find the bug in the input.
+/// Prints a warning. Without this handler, MLIR prints errors but no warnings.
+/// MLIR emits a warning if the test script does not find the bug in the input.
 static mlir::LogicalResult printWarning(mlir::Diagnostic &diagnostic) {
   if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Warning)
     return mlir::failure();

@@ -15,8 +15,8 @@
 using namespace tprt;
 using namespace tprun;
 
-/// The number of runs with other rounding errors that an output is compared
-/// with at first, and the number before it is judged to be wrong.
+/// Each output is first compared with kDraws runs that have other rounding
+/// errors. If an output seems wrong, kMostDraws of these runs decide.
 static constexpr int kDraws = 4, kMostDraws = 12;
 
 namespace {

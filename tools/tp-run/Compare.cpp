@@ -34,8 +34,8 @@ struct Format {
   int precision, minExponent;
 };
 
-/// A tensor of floats, the expected tensor, and draws: the results of runs that
-/// have other rounding errors.
+/// Compares a tensor of floats with the expected tensor. The draws are the
+/// results of runs that have other rounding errors.
 class Floats {
 public:
   Floats(DType dtype, absl::string_view got, absl::string_view wanted,

@@ -7,15 +7,22 @@
 /// adds in a different order. The effect on an output depends on the program: a
 /// loss keeps seven digits, while a gradient that should be zero keeps none. So
 /// the whole program is run again a few times with different rounding errors
-/// (see Reference.h). The spread of an element is how far it moves in these
-/// runs, which are called draws. The spread of a tensor is larger than that of
-/// three quarters of its elements. If s is the larger of the two, an element
+/// (see Reference.h). These runs are called draws. The spread of an element is
+/// the largest distance between its value in a draw and the expected value,
+/// which the first run gives. The spread of a tensor is the third quartile of
+/// the spreads of its elements. For each element, let
 ///
-///     is fine        up to 8 s, at most 1e-2 of the tensor's largest number,
-///                    and 2 ulps of its type on top
-///     is undecided   above that, up to 8 s and 2 ulps: rounding explains it,
-///                    and would explain a real error as well
-///     is wrong       above that
+///     d be its difference from the expected value,
+///     s the larger of its spread and the tensor's spread,
+///     m the largest finite magnitude in the expected tensor, and
+///     u an ulp of the expected value.
+///
+/// The element
+///
+///     is fine        if d <= min(8 s, 1e-2 m) + 2 u
+///     is undecided   if d is larger, but d <= 8 s + 2 u: rounding explains d,
+///                    but it would explain a real error of this size, too
+///     is wrong       otherwise
 ///
 /// For narrow types, a real error may be below 8 s. So differences must also be
 /// small on average: their root mean square may be at most 4 times that of the

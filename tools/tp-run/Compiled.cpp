@@ -73,8 +73,8 @@ static absl::StatusOr<std::string> getName(const std::string &program,
   hash.addPiece(getHostCpu());
   hash.addPiece(text.view());
   hash.addPiece(pipeline);
-  // If a value names a file (a plan, a machine, an assembler), the name depends
-  // on the current contents of that file.
+  // The value of an option may name a file (a plan, a machine, an assembler).
+  // The name in the cache then depends on the contents of that file, too.
   for (const std::string &value : getValues(pipeline)) {
     auto named = File::open(value);
     if (getErrorCode(named.status()) == ErrorCode::FileUnreadable) {

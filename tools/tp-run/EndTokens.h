@@ -29,8 +29,9 @@ struct EndTokens {
 };
 
 /// Returns the end tokens in `option`, the value of --end_token. If that is
-/// empty, reads them from the folder of the safetensors file `weights`, or from
-/// the folder `weights`, if there are any.
+/// empty, reads them from the checkpoint's folder: `weights` itself, or the
+/// folder that contains the file `weights`. Returns none if `weights` is empty
+/// or the folder lists no end tokens.
 absl::StatusOr<EndTokens> readEndTokens(const std::string &option,
                                         const std::string &weights);
 

@@ -22,8 +22,8 @@
 
 using namespace tprt;
 
-/// Returns true if the type can hold the number; an integer must also be exact
-/// as a double.
+/// Returns true if the type can hold the number. Integer types hold only whole
+/// numbers in their range, and none beyond 2^53, where doubles are not exact.
 static bool holds(DType dtype, double value) {
   if (isFloat(dtype))
     return true;

@@ -17,8 +17,8 @@ namespace tprun {
 inline constexpr absl::string_view kGenerateInputs[] = {"tokens", "length",
                                                         "token", "position"};
 
-/// Binds weights, --input values, and random numbers to the remaining inputs,
-/// whose names it returns.
+/// Binds the weights and the values of --input. The remaining inputs get random
+/// numbers; returns their names.
 absl::StatusOr<std::vector<std::string>> bindInputs(tprt::Session &session,
                                                     const Options &options);
 

@@ -66,7 +66,8 @@ static absl::Status checkLink(const tprun::Options &options) {
   return absl::OkStatus();
 }
 
-/// Checks the options of --train, which runs its own loop.
+/// Checks the options for training. With --train, refuses options that are for
+/// single runs.
 static absl::Status checkTraining(const tprun::Options &options) {
   if (options.train.empty()) {
     if (options.steps != 0 || !options.log.empty())

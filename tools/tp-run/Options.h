@@ -18,7 +18,7 @@
 
 namespace tprun {
 
-/// The only --backend without a library in the runtime.
+/// The only value of --backend for which the runtime has no library.
 inline constexpr char kInterpreter[] = "interpreter";
 
 struct Options {
@@ -58,8 +58,9 @@ struct Options {
 /// sets *done.
 absl::StatusOr<Options> parseOptions(int argc, char **argv, bool *done);
 
-/// Parses a list of integers: `1,2,3`, or the name of a file with such a list,
-/// which may also be separated by blanks.
+/// Returns the token ids in `text`, which is a list such as `1,2,3`, or the
+/// name of a file that contains a list. In a file, ids may also be separated by
+/// blanks.
 absl::StatusOr<std::vector<int64_t>> parseTokens(const std::string &text);
 
 } // namespace tprun

@@ -30,15 +30,15 @@ static bool isWrittenInPlace(const std::string &path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode))
     return false;
-  // A path to an open descriptor may lead to a regular file, but cannot be
-  // replaced.
+  // Paths such as /dev/fd/3 name an open file. Even if that is a regular file,
+  // no other file can be moved to such a path.
   return !S_ISREG(info.st_mode) || absl::StartsWith(path, "/proc/") ||
          absl::StartsWith(path, "/dev/fd/") ||
          absl::StartsWith(path, "/dev/std");
 }
 
 /// Opens a new file in the folder of `path`; returns a negative number on
-/// failure, like ::open. All processes of a job may do so at once.
+/// failure, like ::open. All processes of a job may call this at the same time.
 static int createBeside(const std::string &path, std::string &name) {
   for (int attempt = 0;; ++attempt) {
     name = absl::StrCat(path, ".", ::getpid(), "-", attempt, ".tmp");

@@ -19,9 +19,9 @@
 using namespace tprt;
 using namespace tprun;
 
-/// A check uses the interpreter if the inputs have at most this many elements.
-/// Up to this size, it runs a program whose work is proportional to its weights
-/// within seconds.
+/// A check uses the interpreter if all inputs together have at most this many
+/// elements. If the work of such a program is proportional to the size of its
+/// weights, the interpreter takes only seconds.
 static constexpr int64_t kMaxInterpreted = int64_t{1} << 20;
 
 /// Returns the whole program from which an artifact was made, as a file.

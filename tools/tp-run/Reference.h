@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Runs of the whole program with which a sharded one is compared.
+/// \file Runs the whole program, to compare the results of a sharded program
+/// with those of the whole program.
 
 #ifndef TPRUN_REFERENCE_H
 #define TPRUN_REFERENCE_H
@@ -25,7 +26,7 @@ public:
   absl::StatusOr<std::vector<int64_t>> generate(int draw) const;
 
 private:
-  /// Opens a session with the inputs bound.
+  /// Opens a session and binds its inputs.
   absl::StatusOr<std::unique_ptr<tprt::Session>> open(int draw) const;
 
   const tprt::Artifact &sharded;

@@ -9,9 +9,10 @@
 /// computed in constant time, so no list is made, stored or sent.
 ///
 /// The order is a Feistel network of eight rounds over as many bits as the
-/// number of samples has, rounded up to an even number. A result that is not a
-/// sample is encrypted again until it is one ("cycle walking"). Both are
-/// permutations.
+/// number of samples has, rounded up to an even number. A result that is not
+/// the number of a sample is encrypted again until it is one ("cycle walking").
+/// The network permutes all numbers of that many bits, so the order permutes
+/// the samples.
 
 #ifndef TPRUN_SAMPLEORDER_H
 #define TPRUN_SAMPLEORDER_H

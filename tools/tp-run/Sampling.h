@@ -12,11 +12,11 @@
 
 namespace tprun {
 
-/// Returns the index of the largest logit, or with a temperature above 0 one
-/// drawn from softmax(logits / temperature) by `random`. All ranks draw the
-/// same token. Logits are floats of the given type, used without conversion:
-/// for a large vocabulary, converting them would take as long as some of the
-/// model's layers.
+/// Returns a token. At temperature 0, it is the index of the largest logit. At
+/// temperatures above 0, `random` draws it from the distribution
+/// softmax(logits / temperature). All ranks draw the same token. Logits are
+/// floats of the given type, used without conversion: for a large vocabulary,
+/// converting them would take as long as some of the model's layers.
 int64_t sample(tprt::DType dtype, absl::string_view logits, double temperature,
                uint64_t random);
 

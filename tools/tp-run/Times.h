@@ -11,10 +11,11 @@
 
 namespace tprun {
 
-/// Runs the entry `runs` times and prints the times, in total and by kind of
-/// step. A warm-up comes first, which takes `warmUp` and at least two runs. The
-/// times by kind come from one more run, which is also written to the file
-/// `trace` if that is not empty.
+/// Runs the entry `runs` times and prints how long these runs took. Before them
+/// come two runs, and then more until the time `warmUp` has passed. After them,
+/// one more run measures each step, and the times are printed by kind of step.
+/// If `trace` is not empty, the steps of that run are also written to the file
+/// of this name.
 absl::Status benchmark(tprt::Session &session, const std::string &entry,
                        int runs, absl::Duration warmUp,
                        const std::string &trace);

@@ -14,15 +14,15 @@
 
 namespace tprun {
 
-/// The time of a step, in seconds. The part of `total` that is not in the other
-/// fields is spent on reading data and results.
+/// The time of a training step, in seconds. The part of `total` that is not in
+/// the other fields is spent on reading data and results.
 struct StepSplit {
   double total = 0, compute = 0, communication = 0;
   double waiting = 0; ///< Waiting for the last rank to join a collective.
 };
 
-/// Divides the time `total` of a step among the fields of StepSplit, given the
-/// times of the steps that one rank has executed.
+/// Divides the time `total` of a training step among the fields of StepSplit.
+/// `times` are those of the program's steps (StepRow) on one rank.
 StepSplit split(const tprt::Artifact &artifact,
                 const tprt::Session::RankTimes &times, double total);
 

@@ -8,9 +8,12 @@
 /// of llm.c. A sample has as many tokens as a row of the input; samples do not
 /// overlap. The name of an input determines what it gets:
 ///
-///     tokens    the tokens of the sample; any name if it is the only input
+///     tokens    the tokens of the sample
 ///     labels    the same: models imported with phase=train shift them
-///     targets   the tokens shifted by one, for programs that do not
+///     targets   the tokens shifted by one, for programs that do not shift
+///
+/// If only one input takes its value from the file, it gets the tokens of the
+/// sample, whatever its name.
 ///
 /// Safetensors files have a tensor for each input, with the name of the input.
 /// Its first dimension counts samples.

@@ -117,7 +117,7 @@ static int64_t findWrong(DType dtype, absl::string_view got,
   return -1;
 }
 
-/// Prints all digits that distinguish floats.
+/// Prints nine digits: different f32 numbers get different texts.
 static std::string print(double value) {
   return absl::StrFormat("%.9g", value);
 }

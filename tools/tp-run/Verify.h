@@ -23,8 +23,8 @@
 
 namespace tprun {
 
-/// Prints a line for each step, and fails at the first one that is wrong. Binds
-/// its own inputs.
+/// Prints a line for each check that passes, and fails at the first check that
+/// does not. Binds data sets to the inputs, so the caller need not bind inputs.
 absl::Status verifyArtifact(tprt::Session &session, const Options &options);
 
 } // namespace tprun

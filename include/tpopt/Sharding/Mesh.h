@@ -123,8 +123,9 @@ struct AxisRef {
   AxisRef merge(const AxisRef &other) const {
     return {axis, pre, size * other.size};
   }
-  /// The longest leading part that does not overlap `other`: all of it, or the
-  /// part that ends where `other` starts. None if there is no such part.
+  /// The longest leading part of this axis that does not overlap `other`: this
+  /// whole axis, or the part that ends where `other` starts. None if there is
+  /// no such part.
   std::optional<AxisRef> getPrefixWithoutOverlap(const AxisRef &other) const;
 
   /// Prints an axis as `"x"` and a sub-axis as `"x":(1)2`. If `quoted` is

@@ -82,11 +82,12 @@ TensorProjection project(const ShardingRule &rule, unsigned tensor,
 void project(const ShardingRule &rule, unsigned tensor,
              const TensorSharding &sharding, TensorProjection &projection);
 
-/// The inverse of project(): returns `sharding` with the axes of `projection`
-/// on every dimension that has a factor. The inverse of a projection is the
-/// original sharding, except that axes of size 1 are lost. If an axis cannot be
-/// expressed (strided, or after overflow axes), this axis and all axes after it
-/// in its dimension are dropped.
+/// The inverse of project(): returns `sharding`, but with the axes of each
+/// dimension taken from the factors of the dimension in `projection`. A
+/// dimension keeps its axes if it has no factor of size above 1. If a factor
+/// has overflow axes or is not fully split, the axes of all less major factors
+/// of the dimension are dropped. Projecting a sharding and unprojecting the
+/// result gives the same sharding, except that axes of size 1 are lost.
 TensorSharding unproject(const ShardingRule &rule, unsigned tensor,
                          const TensorProjection &projection,
                          const TensorSharding &sharding);
@@ -116,8 +117,9 @@ struct Fit {
 };
 
 /// Returns the longest prefix of `extra` that can be appended to the axes of
-/// `factor` in a tensor with this sharding and projection. `factor` is a factor
-/// of the tensor's dimension `dim`.
+/// `factor` in tensor number `tensor`, and the obstacle to a longer prefix.
+/// `factor` is a factor of the tensor's dimension `dim`. `sharding` and
+/// `projection` are those of the tensor.
 Fit fitAxes(const ShardingRule &rule, unsigned tensor, unsigned dim,
             unsigned factor, const TensorProjection &projection,
             const TensorSharding &sharding, llvm::ArrayRef<AxisRef> extra);

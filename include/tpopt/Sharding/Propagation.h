@@ -78,7 +78,7 @@ enum class Direction : uint8_t {
   Both = 3
 };
 
-/// An error in the graph and its location, so that a pass can report it there.
+/// An error in the graph. `op` or `value` is the place where a pass reports it.
 struct GraphError {
   ErrorCode code;
   std::string message;
@@ -163,7 +163,8 @@ public:
   OpClass getClass(OpId op) const { return ops[op].opClass; }
   Direction getAllowed(OpId op) const { return ops[op].allowed; }
 
-  /// Checks annotations against `mesh` and rules against their tensors.
+  /// Checks annotations against `mesh`, and checks the rule of each op against
+  /// the tensors of the op.
   std::optional<GraphError> verify(const Mesh &mesh) const;
 
 private:

@@ -6,9 +6,9 @@
 /// Propagation keeps two flat lists. An **Arrival** records that an axis came
 /// to a dimension of a value, and from which value, through which op and in
 /// which step. Following the sources leads back to the original annotation. A
-/// **Loss** records that one tensor of an op has an axis that did not propagate
-/// to another, and why. Losses are collected at the end, so each axis listed is
-/// missing in the final result.
+/// **Loss** records that an axis of one tensor of an op did not propagate to
+/// another tensor of the op, and why. Losses are collected at the end, so each
+/// axis listed is missing in the final result.
 ///
 ///     y = x . w     x [{"a"}, {}]   w [{}, {"a"}], larger than x
 ///
@@ -143,8 +143,8 @@ private:
   /// called before the first add().
   void reserve(size_t numNodes);
   void add(unsigned node, const Arrival &arrival);
-  /// Finds the last arrival at `node`, of those with a number below `before`,
-  /// whose axis overlaps `axis`. Returns its number, or `none`.
+  /// Finds the arrivals at `node` that have a number below `before` and an axis
+  /// that overlaps `axis`. Returns the number of the last of them, or `none`.
   unsigned find(unsigned node, const AxisRef &axis, unsigned before) const;
 
   std::vector<Arrival> arrivals;

@@ -191,12 +191,13 @@ llvm::Expected<ReshardStep> makeStep(const Mesh &mesh, CollectiveKind kind,
                                      llvm::ArrayRef<int64_t> shape);
 
 /// The senders of a CollectivePermute from `in` to `out`: for each device, the
-/// device whose buffer it receives. Every device receives the block that it
-/// holds according to `out`. If axes are idle, several devices have this block.
-/// Then the sender has the receiver's coordinates along the axes that are idle
-/// in both shardings. Its position along the axes that stop being idle is the
-/// receiver's position along the axes that become idle. Unreduced axes are
-/// treated in the same way as idle axes.
+/// device whose buffer it receives. A device receives the block that it holds
+/// according to `out`. If axes are idle, several devices hold this block
+/// according to `in`, and one of them is the sender. Sender and receiver have
+/// the same coordinates along the axes that are idle in both shardings. The
+/// sender's position along the axes that are idle only in `in` is the
+/// receiver's position along the axes that are idle only in `out`. Unreduced
+/// axes are treated in the same way as idle axes.
 llvm::SmallVector<int64_t> getPermuteSources(const Mesh &mesh,
                                              const TensorSharding &in,
                                              const TensorSharding &out);

@@ -81,10 +81,10 @@ struct ShardingRule {
   llvm::SmallVector<Factor, 6> factors;
   llvm::SmallVector<TensorFactors, 3> operands;
   llvm::SmallVector<TensorFactors, 1> results;
-  /// A dimension may consist of several factors. This flag says whether the
-  /// first of them may be split into blocks that differ from the blocks of the
-  /// dimension. If so, the op's local form sends the elements that differ, and
-  /// the cost of the op includes this (see ExchangeOpInterface).
+  /// Whether the first factor of a dimension of several factors may be split
+  /// into blocks that differ from the blocks of the dimension. For such blocks,
+  /// the op's local form exchanges elements between devices, and the cost of
+  /// the op includes this exchange (see ExchangeOpInterface).
   bool movesBlocks = false;
 
   /// Operands first, then results.

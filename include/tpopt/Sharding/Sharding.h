@@ -68,7 +68,8 @@ llvm::StringRef stringify(ReduceKind kind);
 struct DimSharding {
   AxisList axes;
   bool open = false;
-  /// Lower priorities propagate first. Without one, the priority is 0.
+  /// Axes on dimensions with lower priority numbers propagate first. A
+  /// dimension without a priority number is treated as if its number were 0.
   std::optional<int64_t> priority;
 
   bool operator==(const DimSharding &o) const {
@@ -143,9 +144,9 @@ struct BlockLayout {
   int64_t valid(int64_t i) const { return begin(i + 1) - begin(i); }
   /// Whether some buffer has padding.
   bool isUneven() const { return block() * k != n; }
-  /// Whether joining each `s` consecutive blocks gives the blocks of the layout
-  /// over k / s devices. Then it takes a single step to gather s blocks, or to
-  /// split a block into s. Always true if s is k.
+  /// Whether each block of the layout over k / s devices consists of `s`
+  /// consecutive blocks of this layout. If so, a single step can join `s`
+  /// blocks to one, or split one into `s`. Always true if s is k.
   bool mergesEvenly(int64_t s) const {
     return s == k || BlockLayout{n, k / s}.block() == s * block();
   }

@@ -44,8 +44,9 @@ public:
   /// saved with or without the prefix of their base model, "h.0.." or
   /// "transformer.h.0..".
   std::string resolve(llvm::StringRef name, llvm::StringRef prefix) const;
-  /// Marks the tensor as used, after checking that the checkpoint has it, with
-  /// this shape and with a type that weights can be converted from.
+  /// Marks the tensor as used. Emits an error and fails unless the checkpoint
+  /// has the tensor, in this shape and in a type from which weights can be
+  /// converted.
   mlir::LogicalResult take(mlir::MLIRContext *context, llvm::StringRef name,
                            llvm::ArrayRef<int64_t> shape);
   /// Returns the most common type, counted by elements.

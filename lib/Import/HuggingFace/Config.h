@@ -51,7 +51,8 @@ public:
   /// what to write instead.
   void error(ErrorCode code, llvm::StringRef field, const llvm::Twine &reason,
              const llvm::Twine &remedy);
-  /// Reports an error with `reason` unless `field` is absent or `allowed`.
+  /// Reports an error with `reason` if `field` is present and not equal to
+  /// `allowed`.
   void requireFlag(llvm::StringRef field, bool allowed, llvm::StringRef reason);
   bool failed() const { return state->failed; }
 

@@ -64,8 +64,9 @@ public:
   /// Returns the rows whose logits are wanted: all, or [b, hidden] of the last
   /// token.
   mlir::Value select(mlir::Value x);
-  /// Ends the entry. Its results are the logits, the product of `rows` and
-  /// `table` [vocab, hidden], or the loss computed from the logits.
+  /// Computes the logits as the product of `rows` and `table` [vocab, hidden],
+  /// and ends the entry. An entry for training returns the loss and the label
+  /// count. Other entries return the logits and the caches.
   void finish(mlir::Value rows, mlir::Value table);
 
 private:

@@ -30,9 +30,10 @@
 /// batch are at the same position. `train` makes @main(tokens, labels [b,s],
 /// weights) -> loss, label_count: the mean cross entropy of predicting each
 /// next token, over the labels that are not -100, and the number of these
-/// labels. An encoder has `prefill`, @main(tokens, token_types, attention_mask,
-/// weights), and, if the model has its head, `train`, where each label is for
-/// the token at its own position.
+/// labels. For an encoder, `prefill` makes @main(tokens, token_types,
+/// attention_mask, weights). `train` needs a model with the head that predicts
+/// masked tokens; there, each label is for the token at the label's own
+/// position.
 ///
 /// **Weights** are arguments in the shape that the computation wants, with
 /// heads as dimensions: wq [hidden, kv, group, head], wk and wv [hidden, kv,

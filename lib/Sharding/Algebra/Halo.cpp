@@ -78,8 +78,9 @@ BlockRows getHull(const Piece &piece, BlockRows items, int64_t begin,
   for (int64_t item = last - 1; item >= first && high.empty(); --item)
     high = clip(piece, item, begin, end);
   BlockRows hull = low.hull(high);
-  // An item further inside may read rows closer to an end of the interval,
-  // because its taps are offset.
+  // Taps skip rows. So an item after the first one may read a row closer to
+  // `begin` than the first one does, and an item before the last one may read a
+  // row closer to `end` than the last one does.
   for (int64_t i = 1; i < piece.dilation && first + i < last; ++i) {
     BlockRows a = clip(piece, first + i, begin, end);
     BlockRows b = clip(piece, last - 1 - i, begin, end);

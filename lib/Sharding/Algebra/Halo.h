@@ -118,10 +118,10 @@ struct Window {
   /// Entry i holds the rows that some device needs of the block at distance
   /// `lowest` + i. An entry is empty if no device needs rows at this distance.
   llvm::SmallVector<BlockRows, 2> rows;
-  /// In the spread strip, each row of the strip is followed by `spread` - 1
-  /// rows of fill. There, the first result row of the device at `place` is at
-  /// `offset + place * step`. Its further result rows are |stride| apart, or 1
-  /// apart if the piece is spread.
+  /// The spread strip is the strip with `spread` - 1 rows of fill after each
+  /// row. In the spread strip, the device at `place` reads its first result row
+  /// at row `offset + place * step`. It reads each further result row |stride|
+  /// rows later, or 1 row later if the piece is spread.
   int64_t offset = 0, step = 0;
   /// The number of undefined rows before and after the strip, counted before
   /// the strip is spread.

@@ -28,10 +28,10 @@ static bool isShared(const ShardingRule &rule, const DimFactors &dim,
       dim, [&](unsigned f) { return f != factor && rule.factors[f].size > 1; });
 }
 
-/// Returns true if blocks of the dimension are the same as blocks of `factor`,
-/// when either is split into `pieces` blocks and a block of `factor` contains
-/// all minor factors. For uneven blocks, this is only so if no factor precedes
-/// `factor`.
+/// Returns true if `pieces` blocks of `factor` are blocks of the dimension,
+/// provided that minor factors are whole and major factors are split into
+/// single elements. Uneven blocks of `factor` are not blocks of the dimension
+/// if any factor of more than one element precedes `factor`.
 static bool haveSameBlocks(const ShardingRule &rule, const DimFactors &dim,
                            unsigned factor, int64_t pieces) {
   int64_t size = rule.factors[factor].size;

@@ -218,8 +218,8 @@ private:
 
   unsigned getFactor(char letter) { return getFactor(letters[letter], letter); }
 
-  /// The factor of one of the dimensions that `...` covers. `fromRight` is the
-  /// dimension's position, counted from the right and from 1.
+  /// The factor of one of the dimensions that `...` covers. `fromRight` is 1
+  /// for the last of these dimensions, 2 for the one before it, and so on.
   unsigned getEllipsisFactor(unsigned fromRight) {
     if (ellipsis.size() < fromRight)
       ellipsis.resize(fromRight, 0);
@@ -405,8 +405,8 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
         if (dim >= shape.size())
           break; // only if the shapes have different numbers of elements
         // A dimension that extends beyond a boundary of the other shape becomes
-        // one Whole factor. Its minor part may occur in both shapes, but blocks
-        // of this part never line up.
+        // one Whole factor. The other shape may contain the dimension's minor
+        // part, too, but then blocks of this part differ in the two shapes.
         (takeA ? left : right)[dim].push_back(
             builder.addFactor(size, FactorKind::Whole));
         (takeA ? doneA : doneB) *= size;

@@ -85,8 +85,8 @@ TensorSharding MeshShrinker::map(const TensorSharding &sharding) {
   return result;
 }
 
-/// Returns true if `n` elements on `devices` have the same pattern of blocks as
-/// `m` elements on `small` devices, for all cuts.
+/// Returns true if, for each cut, `n` elements on `cut.devices` devices have
+/// the same pattern of blocks as `m` elements on `cut.small` devices.
 static bool liesAlike(int64_t n, int64_t m, llvm::ArrayRef<ExtentCut> cuts) {
   for (const ExtentCut &cut : cuts) {
     BlockLayout large{n, cut.devices}, small{m, cut.small};

@@ -212,10 +212,11 @@ void Propagator::runStep() {
   for (OpId op = 0; op < graph.getNumOps(); ++op)
     if (isNew[op] = growsAt(op, step.op); isNew[op])
       enqueue(op);
-  // Visit ops first in, first out, starting with a sweep in program order. Ops
-  // that could propagate in earlier steps already come before all others: an op
-  // in between, such as a transpose, must not delay a sharding so much that the
-  // sharding loses a conflict.
+  // `queue` holds the ops that can propagate more in this step than before.
+  // These are visited first in, first out, starting with a sweep in program
+  // order. `early` holds all other ops, such as transposes. They are visited
+  // before the rest of `queue`: otherwise a sharding that passes through such
+  // an op would arrive late, and could lose a conflict.
   for (size_t next = 0; next < queue.size(); ++next) {
     take(queue[next]);
     for (size_t i = 0; i < early.size(); ++i)
@@ -239,8 +240,9 @@ void Propagator::visit(OpId op) {
 }
 
 /// Returns the directions of propagation that do not start at a value with
-/// several uses. They hold for the whole op: if other operands could propagate
-/// before such a value, they would decide the op's sharding without it.
+/// several uses. A direction that starts at such a value is excluded for all
+/// tensors of the op. Otherwise the other tensors would propagate first, and
+/// decide the op's sharding without the value that has several uses.
 Direction Propagator::getSingleUseDirections(OpId op) const {
   Direction directions = Direction::Both;
   for (auto [t, value] : llvm::enumerate(graph.getTensors(op)))
@@ -334,9 +336,10 @@ void Propagator::give(unsigned target, Candidate &candidate, const Fit &fit) {
     enqueue(uses[i]);
 }
 
-/// Records which candidate won if candidate `loser` lost an axis to an earlier
-/// candidate. If the tensor had the axis before, no record is needed: the
-/// arrival of the axis explains the loss.
+/// If candidate `loser` lost an axis to an earlier candidate, records the rule
+/// by which the earlier candidate won. If `target` already had the axis before
+/// this update, nothing is recorded: how the axis arrived at `target` explains
+/// the loss.
 void Propagator::recordContest(unsigned target, size_t loser, const Fit &fit) {
   for (size_t i = 0; i < loser; ++i) {
     const Candidate &winner = candidates[i];

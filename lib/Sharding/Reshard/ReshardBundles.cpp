@@ -71,7 +71,7 @@ Bundles::Bundles(const Problem &problem, const DigitSystem &system)
     mesh.axes.push_back({/*name=*/"", digit.axis.size, link});
     members.push_back({digit.axis});
   }
-  // One more axis for the devices along all axes that the reshard does not use.
+  // The last axis stands for all axes that the reshard does not use.
   mesh.axes.push_back({/*name=*/"", rest, Link()});
 
   auto bundle = [&](const TensorSharding &layout) {

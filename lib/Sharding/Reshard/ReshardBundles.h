@@ -21,8 +21,8 @@
 
 namespace tp::reshard {
 
-/// States a reshard problem on a mesh whose axes are bundles: each bundle is a
-/// group of digits that move together.
+/// Converts a reshard problem to a problem on a mesh whose axes are bundles. A
+/// bundle is a group of digits that move together.
 class Bundles {
 public:
   /// Both sides of `problem` must be written in digits of `system`.

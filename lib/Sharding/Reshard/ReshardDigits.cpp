@@ -78,8 +78,9 @@ double LinkModel::toCost(uint64_t ticks) const {
 // Digits
 //===----------------------------------------------------------------------===//
 
-/// Positions at which an axis is cut: from 1, before the first digit, to the
-/// size of the axis, after the last one.
+/// Positions at which an axis is cut. A position is the product of the sizes of
+/// all digits before it: 1 at the start of the axis, and the size of the axis
+/// at its end.
 using Cuts = SmallVector<int64_t, 8>;
 
 static void sortCuts(Cuts &cuts) {
@@ -149,7 +150,7 @@ static size_t countPrimes(int64_t n) {
 }
 
 /// Calls `done` for every way to split `digits` into `count` parts, which are
-/// appended to `system`. The last digits are split first.
+/// appended to `system`. The ways that leave the first digits whole come first.
 static void
 forEachRefinement(ArrayRef<AxisRef> digits, size_t count, DigitSystem &system,
                   llvm::function_ref<void(const DigitSystem &)> done) {

@@ -132,8 +132,9 @@ void Expansion::forEachNext(const State &state, DigitSet some, unsigned dim,
 }
 
 /// Calls `done` for every way to append all of `digits` to the lists of `dims`
-/// so that block boundaries coincide. Passes `volume` times the block sizes of
-/// `dims` to `done`. Restores `state` afterwards.
+/// such that each old block consists of whole new blocks. Passes the product of
+/// `volume` and the new block sizes in `dims` to `done`. Restores `state`
+/// afterwards.
 void Expansion::distribute(State &state, DigitSet digits,
                            ArrayRef<unsigned> dims, uint64_t volume,
                            TakeVolume done) {
@@ -247,9 +248,10 @@ void Expansion::chooseKept(const State &state, State &kept, unsigned dim,
              });
 }
 
-/// Empties the lists of all dimensions and the unreduced set. Then refills each
-/// of them, in order, with any digits whose sizes have the same product as the
-/// old digits.
+/// Finds the permutations. Empties the lists of all dimensions and the set of
+/// unreduced digits, then refills one after another with any digits. Only the
+/// product of the digits' sizes must be the same as before, in each list and in
+/// the set.
 void Expansion::permute(const State &state) {
   uint64_t buffer = space.getVolume(space.getLocal(state));
   // Any permutation moves the whole buffer.

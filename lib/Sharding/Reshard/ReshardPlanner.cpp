@@ -52,8 +52,10 @@ static AxisList getDifference(ArrayRef<AxisRef> axes, ArrayRef<AxisRef> other) {
   return *subtract(axes, shared);
 }
 
-/// The path that always exists: reduce, gather all but the common prefix,
-/// slice. Blocks without common boundaries are gathered completely.
+/// The path that always exists: reduce, gather, slice. In each dimension, the
+/// gather leaves the axes with which both the source's list and the target's
+/// list begin. It leaves no axes if the blocks along them would not consist of
+/// whole blocks of the source and of the target.
 static std::vector<Leg> reduceGatherSlice(const Problem &problem) {
   const TensorSharding &to = problem.to;
   std::vector<Leg> legs;
@@ -103,9 +105,9 @@ static bool searchWhole(const Problem &problem, const LinkModel &links,
                         ArrayRef<DigitSystem> systems, Path &path) {
   if (isSmall(problem, systems))
     return search(problem, links, systems, {}, path);
-  // With more digits, each state has more steps. Problems with few digits in
-  // many dimensions are common: in these, the search visits fewer states, to
-  // save time.
+  // A state has more steps if there are more digits, so the limit on steps is
+  // higher then. Problems with at most kFineDigits digits in many dimensions
+  // are common, and the lower limit saves time.
   unsigned visits = systems.front().size() > kFineDigits ? 10000 : 3000;
   return search(problem, links, systems,
                 {visits, /*greedy=*/true, /*guided=*/true}, path);

@@ -151,8 +151,8 @@ size_t countUsefulDims(llvm::ArrayRef<DigitSystem> systems, size_t numCut,
                        size_t numSpare);
 
 /// The dimensions in which it may pay to place digits of `system`. If all
-/// blocks are even, dimensions of size 1 are left out. If not, digits can be
-/// moved there temporarily.
+/// blocks are even, dimensions of size 1 are left out. If some block is uneven,
+/// it may pay to move digits to a dimension of size 1 temporarily.
 llvm::SmallVector<unsigned, 4> getRoomyDims(llvm::ArrayRef<int64_t> shape,
                                             const DigitSystem &system);
 
@@ -160,10 +160,11 @@ llvm::SmallVector<unsigned, 4> getRoomyDims(llvm::ArrayRef<int64_t> shape,
 /// system already has this many digits, the finer one has one digit more.
 constexpr size_t kFineDigits = 4;
 
-/// Refines digit systems, for moving parts of digits. If there are few enough
-/// prime digits (see kFineDigits), all digits of the result are prime. If not,
-/// there are several ways to refine a system. The result has only as many of
-/// them as leave few states in `numDims` dimensions, perhaps none.
+/// Refines digit systems, for moving parts of digits. If a system has few
+/// enough prime factors (see kFineDigits), it is refined to prime digits. A
+/// system may have several refinements. A refinement is left out if the result
+/// would then have too many states in `numDims` dimensions. So the result may
+/// be empty.
 llvm::SmallVector<DigitSystem, 2>
 getFineSystems(llvm::ArrayRef<DigitSystem> coarse, size_t numDims);
 

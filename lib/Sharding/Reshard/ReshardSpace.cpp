@@ -32,8 +32,8 @@ std::optional<State> StateSpace::encode(const TensorSharding &layout,
   state.system = system;
   state.kind = layout.unreduced.empty() ? kind : layout.kind;
   state.dims = DigitLists(dims.size());
-  /// Returns true if `axis` is a run of digits, each of which is passed to
-  /// `append`.
+  /// Passes each digit in `axis` to `append`. Returns false if `axis` does not
+  /// consist of whole digits.
   auto split = [&](const AxisRef &axis, auto append) {
     int64_t begin = axis.pre;
     for (auto [index, digit] : llvm::enumerate(systems[system]))
@@ -118,8 +118,7 @@ Bound::Bound(const Mesh &mesh, const StateSpace &space,
   constexpr int64_t maxSamples = 64;
   int64_t numDevices = mesh.getNumDevices();
   for (int64_t i = 0, n = std::min(numDevices, maxSamples); i < n; ++i) {
-    // If there are too many devices to look at all, spread samples over all
-    // axes.
+    // If there are more devices than samples, spread the samples over all axes.
     int64_t device = numDevices <= maxSamples
                          ? i
                          : static_cast<int64_t>(

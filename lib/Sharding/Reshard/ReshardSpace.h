@@ -159,8 +159,9 @@ public:
     return size;
   }
   DigitSet getIdle(const State &state) const;
-  /// The role of each digit: a dimension and a weight if the digit shards one,
-  /// -2 if it is unreduced, -1 if it is idle.
+  /// The role of each digit. A digit that shards a dimension has the number of
+  /// the dimension and a weight. Instead of the dimension, an unreduced digit
+  /// has -2, and an idle digit has -1.
   using Places = llvm::SmallVector<std::pair<int, int64_t>, 8>;
   Places getPlaces(const State &state) const;
   BlockLayout getBlocks(unsigned dim, int64_t k) const {

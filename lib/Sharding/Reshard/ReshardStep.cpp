@@ -1,8 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The effect of one step of a reshard: the rules that plans and IR verifiers
-// share.
+// The rules for one step of a reshard: when it is valid, and what its effect
+// is. Plans and IR verifiers share these rules.
 
 #include "tpopt/Sharding/Reshard.h"
 

@@ -72,8 +72,9 @@ std::optional<unsigned> Table::getNumber(const TensorSharding &layout) {
 /// cheapest path visits no state twice, which limits the number of launches.
 static constexpr unsigned kLaunchBits = 13;
 static_assert(kFewStates < 1 << kLaunchBits);
-/// Marks that there is no path; paths that cost at least this much are also
-/// left to a search. The sum of two such prices does not overflow.
+/// The price if there is no path, and the price of every path that would cost
+/// at least this much; such paths are left to a search. The sum of two prices
+/// does not overflow.
 static constexpr uint64_t kNoWay = uint64_t(1) << 62;
 
 static uint64_t getPrice(const Cost &cost) {
@@ -116,7 +117,7 @@ void Table::expandAll() {
 void Table::allowPartial() {
   for (auto [system, digits] : llvm::zip_equal(systems, partial))
     digits = llvm::maskTrailingOnes<DigitSet>(system.size());
-  // From these nodes, only the steps that make values partial are missing.
+  // Nodes before `current` lack only the steps that make values partial.
   unsigned known = std::exchange(current, 0);
   for (; current < known; ++current) {
     State state = numbers[current];
@@ -207,8 +208,8 @@ void Table::compute(ArrayRef<unsigned> targets) {
   SmallVector<unsigned, kLanes> together;
   const Node &first = nodes[targets.front()];
   for (unsigned to : targets)
-    // Skip targets that have prices. The prices stay valid: states that were
-    // added since then lead to older states, but not back.
+    // Skip targets that have prices. Their prices stay valid when states are
+    // added: paths from older states do not go through newer ones.
     if (together.empty() ||
         (together.size() < kLanes && nodes[to].prices.empty() &&
          nodes[to].wanted == first.wanted))

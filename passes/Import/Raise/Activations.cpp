@@ -61,8 +61,7 @@ getTanhInput(const BroadcastOperand &argument, Type element) {
   return std::nullopt;
 }
 
-/// Returns the x in erfc(x), if it is written in the way that the importer
-/// writes it.
+/// If `erfc` is erfc(x) in the form that the importer writes, returns x.
 static std::optional<BroadcastOperand>
 getErfcInput(const BroadcastOperand &erfc) {
   auto select = erfc.as<SelectOp>();

@@ -416,8 +416,9 @@ getSafeSoftmax(const BroadcastOperand &weights) {
   return inner;
 }
 
-/// Returns the last of the transposes that follow `root`, which only change the
-/// layout of the result, and permutes the letters of the result.
+/// Follows transposes from `root`, for as long as each value has only one use.
+/// Returns the last transpose; `root` if there is none. Permutes `result`, the
+/// letters of the dimensions, in the same way.
 static Operation *takeTransposes(Operation *root,
                                  SmallVector<int64_t> &result) {
   while (root->hasOneUse()) {

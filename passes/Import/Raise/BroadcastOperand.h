@@ -50,7 +50,8 @@ public:
   static constexpr int64_t kNone = -1;
 
   template <typename OpT> OpT as() const { return source.getDefiningOp<OpT>(); }
-  /// Returns an operand of the source, which an element-wise op must define.
+  /// Returns operand `index` of the op that defines the source. This operand
+  /// must have the shape of the source.
   BroadcastOperand operand(unsigned index) const;
   /// If the source is a reduction along one dim, returns its input. The reduced
   /// dim is numbered `dim`.

@@ -28,9 +28,9 @@ namespace {
 struct Picked {
   BroadcastOperand from, label;
   int64_t classes = 0;
-  /// Booleans that are true if the label is a class. If one is false, the
-  /// selected element is NaN. Without guards, it is zero if the label is not a
-  /// class.
+  /// Conditions that are true if the label is a class. If one of them is false,
+  /// the selected element is NaN. If the list is empty, a label that is not a
+  /// class selects zero.
   SmallVector<BroadcastOperand, 2> guards;
   bool isLookedUp = true;
 };

@@ -154,7 +154,7 @@ bool Visibility::isAlong(int64_t letter) const {
     const BroadcastOperand &term = condition.term;
     if (!term.as<CompareOp>())
       return term.isAlong(letter);
-    // Positions do not depend on heads, even if they are broadcast over them.
+    // A position does not depend on heads, even if it is broadcast over heads.
     for (unsigned i : {0, 1}) {
       BroadcastOperand side = term.operand(i);
       std::optional<Position> position = readPosition(side);

@@ -224,8 +224,8 @@ bool isMadeOfMoves(Value value, int64_t dim, Block *block, unsigned depth = 0) {
          });
 }
 
-/// Computes, before `slice`, only the elements `part` of `value`, for which
-/// isMadeOfMoves() must be true.
+/// Writes, before `slice`, ops that compute only the elements `part` of
+/// `value`. isMadeOfMoves() must be true for `value`.
 Value takePart(Value value, const SplicePiece &part, int64_t dim,
                SliceOp slice) {
   auto type = cast<RankedTensorType>(value.getType());

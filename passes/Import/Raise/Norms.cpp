@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Layer norm and RMS norm: x, or x - mean(x), divided by the square root of its
-// mean square plus epsilon; optionally times a scale, optionally plus a bias.
+// RMS norm divides x by sqrt(mean(x^2) + epsilon). Layer norm does the same
+// with x - mean(x) instead of x. Then the quotient may be multiplied by a
+// scale, and a bias may be added.
 
 #include "Patterns.h"
 

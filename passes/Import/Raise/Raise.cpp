@@ -221,8 +221,8 @@ public:
       }
   }
 
-  /// Emits remarks on the ops that were written, in program order, and the
-  /// number of each kind.
+  /// Emits a remark on each op that was written, in program order. Then emits a
+  /// remark with the number of ops of each kind.
   void report(ModuleOp module) {
     llvm::MapVector<StringRef, unsigned> counts;
     module->walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -29,7 +29,7 @@ using namespace tp::raise;
 
 namespace {
 
-/// An einsum, to be rewritten in the single spelling.
+/// The equation and the operands of an einsum, while they are rewritten.
 struct Spelling {
   std::string letters[2], result;
   Value operands[2];

@@ -31,8 +31,8 @@ struct Access {
   struct Along {
     int64_t dim, results, stride, first, dilation, taps;
 
-    /// Returns true if both can be parts of the same windows. They may differ
-    /// in `first`, `dilation` and `taps`.
+    /// Returns true if the same windows can contain the elements of `this` and
+    /// of `o`. The two may differ in `first`, `dilation` and `taps`.
     bool isLike(const Along &o) const {
       return dim == o.dim && results == o.results && stride == o.stride;
     }
@@ -82,7 +82,7 @@ std::optional<Access> getAccess(WindowOp window) {
   return access;
 }
 
-/// Accesses that can be parts of the same windows.
+/// Accesses whose elements the same windows can contain.
 struct Group {
   SmallVector<Access, 2> accesses;
   Value fill;

@@ -171,7 +171,7 @@ static Results convertCustomCall(Conversion &c) {
       return row.convert(c);
   if (StringRef function = target; function.consume_front("mhlo."))
     return convertFunctionCall(c, function);
-  // The call only has an effect on the host, as in jax.debug.print.
+  // The call affects only the host, as in jax.debug.print.
   if (c.op->getNumResults() == 0) {
     c.op->emitWarning() << "the call of @" << target
                         << " has no result and is left out of the program, "

@@ -156,7 +156,8 @@ enum class Regions : uint8_t {
   After   ///< After it, as regions of its replacement.
 };
 
-/// How one operation is converted. -1 means any number.
+/// How one operation is converted. If `numOperands`, `numResults` or
+/// `numRegions` is -1, any number is allowed.
 struct Row {
   llvm::StringLiteral name;
   int numOperands, numResults, numRegions;
@@ -205,8 +206,8 @@ mlir::Value emitIdentity(Emitter &emit, Combiner combiner, mlir::Value like);
 /// region is not element-wise.
 Results inlineElementwise(Conversion &c, mlir::Region &region,
                           mlir::ValueRange arguments, Sizes shape);
-/// Applies a region that combines two elements into one to each tensor in the
-/// first half of `pairs` and its counterpart in the second half. Fails like
+/// Combines tensor i of the first half of `pairs` with tensor i of the second
+/// half, for every i. The region defines how elements are combined. Fails like
 /// inlineElementwise, and also if the region does not return one element per
 /// pair.
 Results combineElementwise(Conversion &c, mlir::Region &region,

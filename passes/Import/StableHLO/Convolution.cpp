@@ -25,8 +25,8 @@ using namespace tp;
 using namespace tp::stablehlo;
 
 namespace {
-/// The roles of a tensor's dimensions: two named dimensions, and the spatial
-/// dimensions in order.
+/// The dimensions of a tensor by their role. `first` and `second` are batch and
+/// features or, in a kernel, input and output features.
 struct Labels {
   int64_t first = -1, second = -1;
   SmallVector<int64_t> spatial;

@@ -191,7 +191,7 @@ static Value roundBits(Emitter &emit, Value x, int64_t exponent,
     return emit.binary<ShiftRightLogicalOp>(b, number(n));
   };
   if (int64_t dropped = ownMantissa - mantissa; dropped > 0) {
-    // Adds half of the last bit that stays, minus one if that bit is zero.
+    // Let the last kept bit be worth 2h. Adds h if it is 1, else h - 1.
     Value last = emit.binary<AndOp>(right(bits, dropped), number(1));
     Value bias =
         emit.binary<AddOp>(last, number((int64_t(1) << (dropped - 1)) - 1));

@@ -30,8 +30,8 @@ std::optional<int64_t> stablehlo::getNumDevices(ArrayRef<int64_t> sizes) {
 // Digits
 //===----------------------------------------------------------------------===//
 
-/// Returns the digits of one dimension with `size` indices. Entries of
-/// `numbers` whose index differs by one are `step` entries apart.
+/// Returns the digits of a dimension of size `size`. If all other indices are
+/// 0, index i of this dimension selects `numbers[i * step]`.
 static std::optional<SmallVector<Digit>>
 findDimDigits(ArrayRef<int64_t> numbers, int64_t size, int64_t step) {
   SmallVector<Digit> digits;
@@ -66,7 +66,7 @@ stablehlo::findDigits(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
       return std::nullopt;
     digits = *found;
   }
-  // Each number must be the first one plus the sum of its digits times strides.
+  // Checks that each number is numbers[0] plus the sum of digits * strides.
   for (auto [offset, number] : llvm::enumerate(numbers)) {
     int64_t sum = numbers[0], rest = offset;
     for (const SmallVector<Digit> &digits : llvm::reverse(dims))

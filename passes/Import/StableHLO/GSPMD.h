@@ -59,9 +59,10 @@ struct TileSharding {
     Tiled
   };
   Kind kind = Unknown;
-  /// For each dimension of tiles, its digits of the device number, major first.
-  /// The last dimensions, one per entry of `subgroups`, are not dimensions of
-  /// the tensor.
+  /// Entry i belongs to dimension i of the tiles. It lists the digits of the
+  /// device number that give the tile's index along this dimension, the most
+  /// significant digit first. The last entries, as many as `subgroups` has,
+  /// belong to dimensions that the tensor does not have.
   llvm::SmallVector<llvm::SmallVector<Digit>> dims;
   llvm::SmallVector<Subgroup> subgroups;
   int64_t numDevices = 1;
@@ -91,8 +92,9 @@ public:
   std::optional<llvm::SmallVector<int64_t>> getSizes() const;
 
 private:
-  /// Every digit's stride, and its stride times its size; ascending. Two
-  /// neighbours are the strides at which an axis begins and ends.
+  /// Contains 1 and, for every digit, `stride` and `stride * size`, in
+  /// ascending order. Two neighbours a and b stand for an axis of stride a and
+  /// size b / a.
   llvm::SmallVector<int64_t> bounds = {1};
 };
 

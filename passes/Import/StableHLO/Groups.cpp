@@ -105,7 +105,7 @@ static std::optional<DeviceGroups> parseText(StringRef text) {
   if (!tiles || tiles->size() != 1 || tiles->front().dims.size() != 2)
     return std::nullopt;
   DeviceGroups groups;
-  // Computes the device numbers as sums of their digits, in row-major order.
+  // Adds up the digits times their strides. The last digit varies fastest.
   groups.devices = {0};
   for (auto [dim, digits] : llvm::enumerate(tiles->front().dims))
     for (const Digit &digit : digits) {
@@ -190,8 +190,8 @@ static LogicalResult refuseDevice(Operation *op, int64_t device) {
                      << ", which does not exist or is named twice";
 }
 
-/// Checks that numbers of devices, replicas or partitions are below the number
-/// of devices.
+/// Checks that `numbers`, which identify devices, replicas or partitions, are
+/// in 0 .. `devices` - 1.
 static LogicalResult checkNumbers(Operation *op, ArrayRef<int64_t> numbers,
                                   int64_t devices) {
   for (int64_t number : numbers)

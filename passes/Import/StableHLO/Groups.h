@@ -39,8 +39,8 @@ struct Processes {
   /// Reads the numbers of replicas and partitions from the module's attributes.
   /// Each is 1 if its attribute is absent.
   static Processes read(mlir::ModuleOp module);
-  /// Returns the numbers for `devices` devices in total: the same number of
-  /// replicas, or one replica if that number does not divide `devices`.
+  /// Returns the numbers of replicas and partitions on `devices` devices. Keeps
+  /// `replicas` if it divides `devices`; otherwise there is one replica.
   Processes on(int64_t devices) const;
   int64_t getNumDevices() const { return replicas * partitions; }
 };

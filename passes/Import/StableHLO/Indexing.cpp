@@ -245,8 +245,8 @@ static SmallVector<int64_t> getFixed(const Addressing &a) {
   return fixed;
 }
 
-/// Returns entry `k` of the index vectors, as i32 or i64, with its dimensions
-/// labelled.
+/// Returns entry `k` of every index vector, as one tensor of i32 or i64. The
+/// dimensions of this tensor are labelled.
 static Labelled emitEntry(Conversion &c, const Addressing &a, int64_t k) {
   Value x = c.in(1);
   SmallVector<int64_t> shape(c.inShape(1));
@@ -340,7 +340,7 @@ static FailureOr<Places> emitPlaces(Conversion &c, const Addressing &a,
     if (a.isAddressed(dim))
       add(sum, times(c.emit.convert(getStart(dim), type), stride));
   }
-  // Also checks that windows are inside the operand along other dimensions.
+  // Along addressed dimensions not in `dims`, only checks that windows fit.
   if (!clamps)
     for (int64_t dim : a.addressed)
       if (dim != Addressing::kCounted && !llvm::is_contained(dims, dim))
@@ -421,8 +421,8 @@ static FailureOr<SmallVector<int64_t>> getWindowLabels(Conversion &c,
   return labels;
 }
 
-/// Marks the last batch dimensions of `op`: their index only counts along a
-/// dimension of the indices.
+/// Marks the batch dimensions of `op` that pairCounted() has made. They are the
+/// last batch dimensions.
 static void markCounted(const Addressing &a, Operation *op) {
   int64_t end = a.operandBatch.size(),
           count = llvm::count(a.addressed, Addressing::kCounted);

@@ -27,8 +27,9 @@ static bool combinesElements(Operation *op) {
 }
 
 namespace {
-/// Inlines callees before callers: functions with exchanges everywhere, other
-/// functions only in regions that combine elements.
+/// Inlines callees before callers. Calls of functions with exchanges are always
+/// inlined. Calls of other functions are inlined only in regions that combine
+/// elements.
 class Inliner {
 public:
   explicit Inliner(ModuleOp module) : module(module) {}
@@ -101,8 +102,8 @@ private:
 };
 } // namespace
 
-/// Returns true if `op` only gives its operand a sharding or is a barrier, and
-/// does not change it.
+/// Returns true if the result of `op` equals its operand, and `op` is a barrier
+/// or gives the operand a sharding.
 static bool isAnnotation(Operation *op) {
   StringRef name = op->getName().getStringRef();
   return op->getNumOperands() == 1 && op->getNumResults() == 1 &&

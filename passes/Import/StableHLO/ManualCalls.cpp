@@ -335,14 +335,16 @@ static LogicalResult importPlace(Operation *entry, ArrayRef<Digit> digits,
 }
 
 namespace {
-/// A tensor outside of a region that is manual over only some axes. It is
-/// sharded along other axes, too, and has a copy of the region's value for
-/// every position along these. JAX 0.4 writes such tensors for values that are
-/// saved for the gradient.
+/// A tensor that enters or leaves a region. The region is manual over only some
+/// axes, but the tensor is also sharded along other axes. For every position
+/// along these other axes, the tensor contains a copy of the value in the
+/// region. JAX 0.4 writes such tensors for values that are saved for the
+/// gradient.
 struct Copies {
   RankedTensorType whole;
-  /// The dimensions of `whole`, split into one size per axis and the size of
-  /// the rest. `isCopy` is true for the sizes that number copies.
+  /// The shape of `whole` with every dimension split into one dimension per
+  /// axis, and one for the rest. `isCopy` is true for the dimensions along
+  /// which the copies lie.
   SmallVector<int64_t> split;
   SmallVector<bool> isCopy;
   spmd::ShardingAttr sharding; ///< Without the axes of copies.
@@ -354,7 +356,7 @@ struct Copies {
         once.push_back(size);
     return once;
   }
-  /// The type of the tensor with one of the copies instead of all.
+  /// The type of a tensor that contains only one of the copies.
   RankedTensorType narrow;
 };
 } // namespace
@@ -506,7 +508,7 @@ static LogicalResult importRegion(Operation *op,
     manual.returned.push_back(exit->getOperand(0));
     manual.results.push_back(exit->getResult(0));
   }
-  // The values of a region that nothing enters may only be used by its exits.
+  // If nothing enters a region, only its exits may pass its values outside.
   if (found.entries.empty())
     for (Operation *source : body)
       for (Operation *user : source->getUsers())
@@ -536,9 +538,9 @@ static Operation *findCall(ModuleOp module, StringRef target) {
 
 LogicalResult stablehlo::importManualCalls(ModuleOp module,
                                            const ForeignShardings &shardings) {
-  // Searches again after each region, because importing a region erases all
-  // calls that enter or leave it. The search for SPMDShardToFullShape therefore
-  // finds only regions that nothing enters.
+  // Importing a region erases all calls that enter or leave it. So every search
+  // begins anew, and regions that are entered come first: the last search finds
+  // SPMDShardToFullShape only in regions that nothing enters.
   for (StringRef target : {"xla.sdy.LocalToGlobalShape", "SPMDFullToShardShape",
                            "SPMDShardToFullShape"})
     while (Operation *op = findCall(module, target))

@@ -115,7 +115,8 @@ public:
   LogicalResult run();
 
 private:
-  /// A list of values: their shardings, and the types of the whole tensors.
+  /// For each argument of the function, or for each of its results: the
+  /// sharding, and the type of the whole tensor.
   struct Interface {
     SmallVector<Attribute> shardings;
     SmallVector<Type> types;

@@ -50,8 +50,8 @@ bool isPartitioned(mlir::ModuleOp module);
 /// meshes.
 int64_t countDevices(mlir::ModuleOp module);
 
-/// Rewrites the entries of a partitioned program on whole tensors, with one
-/// `sdy.manual_computation` in each.
+/// Makes the entries of a partitioned program take and return whole tensors.
+/// The former body of an entry becomes one `sdy.manual_computation`.
 mlir::LogicalResult importPartitioned(mlir::ModuleOp module,
                                       const ForeignShardings &shardings);
 

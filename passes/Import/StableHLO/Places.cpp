@@ -141,9 +141,9 @@ computeNumbers(Region &region, const Processes &processes, int64_t device) {
   return std::nullopt;
 }
 
-/// Returns one table per result of the region: the result's value for every
-/// position of the device in the mesh. Returns nullopt if the region computes
-/// anything else.
+/// Computes the results of the region on every device. Returns a table for each
+/// result: entry i is the result on the device at position i in the mesh.
+/// Returns nullopt if computeNumbers() fails for a device.
 static std::optional<std::vector<std::vector<int32_t>>>
 computeTables(Conversion &c, const Mesh &mesh) {
   Processes processes = getProcesses(c);

@@ -30,7 +30,7 @@ public:
   /// Returns words 0 to 3 of `count` counters, beginning with the state's
   /// counter. Result i holds word i of all counters.
   std::array<Value, 4> draw(int64_t count);
-  /// Returns the state after `count` counters.
+  /// Returns the state with `count` added to its counter.
   Value advance(int64_t count);
 
   Value join(Value low, Value high) {

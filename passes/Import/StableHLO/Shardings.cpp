@@ -184,8 +184,8 @@ LogicalResult ForeignShardings::importStringMeshes(ModuleOp module) {
   return success();
 }
 
-/// Adds the digits of the device number in which the devices of a group differ,
-/// for all groups of a partitioned program.
+/// For the groups of every exchange, adds to `factors` those digits of the
+/// device number that differ between devices of one group.
 static LogicalResult addGroups(ModuleOp module, int64_t devices,
                                AxisFactors &factors) {
   WalkResult result = module.walk([&](Operation *op) {

@@ -36,10 +36,10 @@ public:
   /// Returns the names of the axes that are manual after `op`: all axes if its
   /// sharding is {manual}, otherwise the axes of its manual tiles.
   mlir::FailureOr<mlir::ArrayAttr> readManualAxes(mlir::Operation *op) const;
-  /// Returns the sharding that `op` gives to a value of `type`. If the
-  /// sharding's mesh has no axes, returns it on the module's mesh, or null if
-  /// the module has no mesh. A value that should be on a single device is
-  /// replicated, with a warning.
+  /// Returns `sharding`, which `op` gives to a value of `type`. But if the mesh
+  /// of `sharding` has no axes, returns the same sharding on the module's mesh;
+  /// null if the module has no mesh. A value that should be on a single device
+  /// is replicated, with a warning.
   spmd::ShardingAttr onMesh(mlir::Operation *op, spmd::ShardingAttr sharding,
                             mlir::Type type) const;
   /// The module's mesh; null if it has none.

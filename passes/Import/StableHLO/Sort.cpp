@@ -192,7 +192,7 @@ static Results convertSort(Conversion &c) {
   for (Value x : c.op->getOperands()) {
     auto iota = x.getDefiningOp<IotaOp>();
     Type element = typeOf(x).getElementType();
-    // An iota along this dimension is reordered into `places` itself.
+    // If x counts along the sorted dimension, x in the new order is `places`.
     if (iota && int64_t(iota.getDim()) == *dim && isa<IntegerType>(element))
       results.push_back(home(c.emit.convert(places, element)));
     else

@@ -69,7 +69,7 @@ static Value emitPadded(Conversion &c, Value x, Value value, int64_t dim,
   return x;
 }
 
-/// Adds or removes elements in the same way along all dimensions.
+/// Calls the function above for every dimension.
 static Value emitPadded(Conversion &c, Value x, Value value,
                         const Windows &windows) {
   for (size_t dim = 0; dim < windows.sizes.size(); ++dim)
@@ -210,9 +210,9 @@ Results tp::stablehlo::emitWindows(Conversion &c, SmallVector<Value> values,
   return values;
 }
 
-/// Returns each tensor with elements of `paddings` around it, and, as the last
-/// value, a mark for each element: 1 for the tensor's own elements, 0 for
-/// padding.
+/// Pads each tensor with the value at the same index of `paddings`. Returns the
+/// padded tensors and, after them, a tensor of marks: 1 for an element of a
+/// tensor, 0 for padding.
 static SmallVector<Value> emitMarked(Conversion &c, ValueRange tensors,
                                      ValueRange paddings,
                                      const Windows &windows) {
@@ -268,7 +268,7 @@ static Results emitMarkedWindows(Conversion &c, ValueRange tensors,
                   });
   if (failed(reduced))
     return failure();
-  // The initial values are marked as existing elements.
+  // Marks the initial values as elements, not as padding.
   SmallVector<Value> pairs;
   for (Value init : inits)
     pairs.push_back(c.emit.splat(init, c.outShape()));

@@ -56,8 +56,8 @@ llvm::SmallVector<Channel> getChannels(RegionFlowOpInterface op);
 /// region argument of an op with regions.
 std::optional<Channel> getChannel(mlir::Value value);
 /// Returns the channel that has `use` as a source, in constant time. Returns
-/// none if `use` is a decision (see isDecision), or if the value neither enters
-/// a region of the op nor leaves its region through this use.
+/// none if `use` neither passes a value into a region nor yields a value from a
+/// region, or if `use` is a decision (see isDecision).
 std::optional<Channel> getChannel(mlir::OpOperand &use);
 
 /// Whether `use` decides what runs: the condition of a loop, or the branch

@@ -96,9 +96,10 @@ mlir::RankedTensorType getLocalType(mlir::RankedTensorType global,
 /// returned unchanged.
 mlir::RankedTensorType getGlobalType(mlir::RankedTensorType type);
 
-/// The type of the whole tensor for operand number `part` of a collective,
-/// which is one device's part of this tensor. In `spmd.manual`, types have no
-/// encoding, so the whole tensor follows from the `in` sharding.
+/// The type of the whole tensor that belongs to operand number `part` of a
+/// collective. The operand is one device's part of this tensor. In
+/// `spmd.manual`, types have no encoding, so the type of the whole tensor
+/// follows from the operand's type and the `in` sharding.
 mlir::RankedTensorType getGlobalType(CollectiveOpInterface op,
                                      unsigned part = 0);
 
@@ -119,10 +120,11 @@ ShardingAttr withFreePart(ManualOp op, ShardingAttr sharding,
 bool isAlongManualAxes(CollectiveOpInterface op);
 
 /// Functions for collective ops, which are the steps of reshard plans.
-/// getKind() returns the kind of an op. getStep() returns its step for operand
-/// number `part`; the reference is valid until the context is destroyed.
-/// createCollective() creates the op for `step`, which starts from the sharding
-/// `from`. The op's result has the type of `input` unless `type` is given.
+/// getKind() returns the kind of an op. getStep() returns the step that an op
+/// applies to operand number `part`; the reference is valid until the context
+/// is destroyed. createCollective() creates the op that applies `step` to
+/// `input`, whose sharding is `from`. The op's result has the type of `input`
+/// unless `type` is given.
 CollectiveKind getKind(CollectiveOpInterface op);
 const ReshardStep &getStep(CollectiveOpInterface op, unsigned part = 0);
 /// The axes of a step, in the order in which the collective numbers the devices

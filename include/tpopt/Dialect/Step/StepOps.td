@@ -362,7 +362,8 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
   let hasVerifier = 1;
 }
 
-/// An op that writes a gradient of attention to the buffers `outputs`.
+/// An op that computes gradients of attention with respect to query, key or
+/// value, and writes these gradients to the buffers `outputs`.
 class Step_AttentionGradientOp<string mnemonic, dag outputs> : Step_Op<mnemonic, attentionTraits> {
   let constraints = [{
     1. Query, key and value are as in `step.attention`, in f32, f16 or bf16; the

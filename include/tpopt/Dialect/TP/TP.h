@@ -77,7 +77,7 @@ mlir::LogicalResult
 verifySource(mlir::Attribute source, llvm::ArrayRef<int64_t> shape,
              llvm::function_ref<mlir::InFlightDiagnostic()> error);
 
-/// A result, with its external name: a whole tensor, or a part of one.
+/// A result, which is a whole tensor or a part of one, and its external name.
 struct ResultPart {
   llvm::StringRef name;
   mlir::Attribute source; ///< Its `tp.source`; null for a whole tensor.
@@ -86,7 +86,7 @@ struct ResultPart {
 
 /// Checks the results that are parts of a tensor. They must be consecutive and
 /// form the whole tensor, and no other result may have the tensor's name.
-/// `error` begins the message about the result with the given number.
+/// `error(i)` begins an error message about result number i.
 mlir::LogicalResult
 verifyParts(llvm::ArrayRef<ResultPart> results,
             llvm::function_ref<mlir::InFlightDiagnostic(unsigned)> error);

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The passes that make a training step of a forward program.
+// The pass that adds the gradients of a loss to a program.
 
 #ifndef TPOPT_PASSES_DIFFERENTIATE_PASSES
 #define TPOPT_PASSES_DIFFERENTIATE_PASSES
