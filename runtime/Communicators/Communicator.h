@@ -32,6 +32,7 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -146,6 +147,20 @@ public:
   /// When one process ends, the launcher ends the others, so each must report
   /// its error first.
   virtual void depart() {}
+
+  /// Tells the world that a second thread of this rank waits in it, on the core
+  /// of the rank's own thread. The own thread computes unless `*isIdle`. Null
+  /// once there is no second thread any more.
+  void shareCore(const std::atomic<bool> *isIdle) { ownIsIdle = isIdle; }
+  /// Returns true if a thread that waits for other ranks may keep its core
+  /// busy, because no other thread needs the core.
+  bool maySpin() const {
+    return getCoresPerRank() > 0 &&
+           (!ownIsIdle || ownIsIdle->load(std::memory_order_relaxed));
+  }
+
+private:
+  const std::atomic<bool> *ownIsIdle = nullptr;
 };
 
 } // namespace tprt

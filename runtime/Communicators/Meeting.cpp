@@ -15,8 +15,9 @@
 using namespace tprt;
 
 Meeting::Meeting(std::shared_ptr<ThreadDomain> domain,
-                 std::shared_ptr<ThreadGroup> group, int rank)
-    : domain(std::move(domain)), group(std::move(group)) {
+                 std::shared_ptr<ThreadGroup> group, int rank,
+                 const World *world)
+    : domain(std::move(domain)), group(std::move(group)), world(world) {
   const std::vector<int> &ranks = this->group->ranks;
   position = std::find(ranks.begin(), ranks.end(), rank) - ranks.begin();
 }
@@ -76,7 +77,7 @@ absl::Status Meeting::awaitAll(What what) {
   for (int round = 0; !isComplete(); ++round) {
     if (domain->hasFailed())
       return addContext(domain->getFailure(), getContext(what()));
-    if (domain->hasCores() && round < kFastLooks) {
+    if (round < kFastLooks && maySpin()) {
       relax();
       continue;
     }
@@ -84,7 +85,7 @@ absl::Status Meeting::awaitAll(What what) {
       begin = Clock::now();
       deadline = absl::Now() + domain->getTimeout();
     }
-    if (domain->hasCores() && Clock::now() - begin < kSpinTime) {
+    if (maySpin() && Clock::now() - begin < kSpinTime) {
       sched_yield();
       continue;
     }

@@ -68,8 +68,11 @@ public:
   /// only if there is an error.
   using What = absl::FunctionRef<std::string()>;
 
+  /// `world` is the rank's, and says whether waits may spin. If it is null,
+  /// they may if there is a core for each rank.
   Meeting(std::shared_ptr<ThreadDomain> domain,
-          std::shared_ptr<ThreadGroup> group, int rank);
+          std::shared_ptr<ThreadGroup> group, int rank,
+          const World *world = nullptr);
 
   size_t size() const { return group->ranks.size(); }
   Slot &mine() { return group->slots[position]; }
@@ -108,7 +111,10 @@ public:
   size_t position;
 
 private:
+  const World *const world;
+
   absl::Status awaitAll(What what);
+  bool maySpin() const { return world ? world->maySpin() : domain->hasCores(); }
   bool isComplete() const;
   bool hasArrived(size_t peer) const;
   absl::Status reportMissing() const;

@@ -71,12 +71,16 @@ Progress::start(World &world, const ProgressOptions &options) {
   TPRT_ASSIGN_OR_RETURN(
       Thread thread, Thread::start([own = progress.get()] { own->serve(); }));
   progress->thread.emplace(std::move(thread));
+  world.shareCore(&progress->isAwaiting);
   return progress;
 }
 
 Progress::~Progress() {
-  if (thread)
-    submit(nullptr);
+  if (!thread)
+    return;
+  submit(nullptr);
+  thread.reset(); // joins
+  world.shareCore(nullptr);
 }
 
 absl::StatusOr<std::unique_ptr<Communicator>>
@@ -102,11 +106,13 @@ void Progress::submit(std::shared_ptr<Task> task) {
 /// has a deadline. Meanwhile the rank computes nothing, so its core is free for
 /// the progress thread.
 void Progress::await(const Task &task) {
+  isAwaiting.store(true, std::memory_order_relaxed);
   while (!isDone(task.number)) {
     uint32_t seen = completed.get();
     if (!isDone(task.number))
       completed.wait(seen, absl::InfiniteDuration());
   }
+  isAwaiting.store(false, std::memory_order_relaxed);
 }
 
 void Progress::drain() {

@@ -117,6 +117,8 @@ private:
   /// thread's own.
   int64_t linkFree = 0;
   uint32_t numSubmitted = 0; ///< The rank's own count.
+  /// The rank's own thread waits for collectives and does not compute.
+  std::atomic<bool> isAwaiting{false};
   CarriedTime lastTime;
   Futex submitted, completed; ///< Counts; the end counts as submitted.
   std::atomic<bool> hasFailed{false};

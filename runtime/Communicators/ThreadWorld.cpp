@@ -168,7 +168,7 @@ public:
   absl::StatusOr<std::unique_ptr<Communicator>>
   split(const std::vector<int> &group) override {
     return std::make_unique<ThreadCommunicator>(
-        Meeting(domain, domain->join(++splits, group), getRank()));
+        Meeting(domain, domain->join(++splits, group), getRank(), this));
   }
 
   absl::StatusOr<std::vector<std::string>>
@@ -200,7 +200,7 @@ private:
     std::vector<int> everyone(domain->getSize());
     for (int i = 0; i < domain->getSize(); ++i)
       everyone[i] = i;
-    return Meeting(domain, domain->join(0, everyone), rank);
+    return Meeting(domain, domain->join(0, everyone), rank, this);
   }
 
   const std::shared_ptr<ThreadDomain> domain;

@@ -380,7 +380,6 @@ absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
   // because MPI must be called to transfer messages.
   absl::Duration nap =
       world.hasMessages() ? absl::Microseconds(100) : absl::Milliseconds(20);
-  bool spins = world.getCoresPerRank() > 0;
   auto getWhat = [&] { return describe(call); };
   auto getMissing = [&] {
     std::vector<int> missing;
@@ -392,9 +391,10 @@ absl::Status SharedCommunicator::await(Gate &gate, uint64_t number,
   PeerWait peers(world, getWhat, getMissing);
   int64_t begin = absl::GetCurrentTimeNanos();
   absl::Status status;
-  if (!spins)
+  if (world.getCoresPerRank() == 0)
     takeTurns([&] { return gate.isPassed(number); });
   for (int look = 0; !gate.isPassed(number); ++look) {
+    bool spins = world.maySpin();
     if (spins && look < kFastLooks) {
       relax();
       continue;

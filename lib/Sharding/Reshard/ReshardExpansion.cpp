@@ -97,9 +97,9 @@ void Expansion::beginArrangement(const State &state) {
   // One arrangement takes a choice for each digit, one that ends the list of
   // each dimension, and a last one. As many again as there are digits allow for
   // wrong choices.
-  choicesLeft = getGoal(state) ? 2 * space.getDigits(state).size() +
-                                     state.dims.size() + 1
-                               : ~0u;
+  choicesLeft = getGoal(state)
+                    ? 2 * space.getDigits(state).size() + state.dims.size() + 1
+                    : ~0u;
 }
 
 bool Expansion::mayArrange() {
