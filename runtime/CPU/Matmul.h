@@ -29,8 +29,8 @@ struct MatmulPointers {
 };
 
 /// The matmuls of one rank. Primitives are made when a row is first run.
-/// Products with few rows, and those of bf16 on CPUs with AMX, do not use
-/// oneDNN; see SkinnyMatmul and TileMatmul.
+/// Products with few rows, and most of bf16 on CPUs that multiply bf16, do not
+/// use oneDNN; see SkinnyMatmul and TileMatmul.
 class MatmulEngine {
 public:
   MatmulEngine(const Artifact &artifact, const Team &team);

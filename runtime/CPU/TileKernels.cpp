@@ -155,6 +155,54 @@ static void multiply(const TileBlock &block) {
 }
 
 //===----------------------------------------------------------------------===//
+// Products without AMX
+//===----------------------------------------------------------------------===//
+
+/// Rows whose sums are in registers: 16 registers of 32 hold sums, and 2 hold a
+/// row of B's tiles.
+static constexpr int64_t kDotRows = 8;
+
+/// Computes kDotRows rows from row `first` on. A step multiplies 16 pairs along
+/// k one after another: a pair of each row of A by a row of B's two tiles.
+static void multiplyRows(const TileBlock &block, int64_t first) {
+  __m512 sums[kDotRows][2] = {};
+  const char *a = block.a + first % kTileRows * block.rowBytes +
+                  first / kTileRows * block.lowerBytes;
+  const char *b = block.b;
+  for (int64_t step = 0; step < block.steps; ++step) {
+    for (int64_t pair = 0; pair < kTileDepth / 2; ++pair) {
+      auto load = [&](int64_t tile) {
+        return reinterpret_cast<__m512bh>(
+            _mm512_loadu_si512(b + tile * kTileBytes + pair * kLineBytes));
+      };
+      __m512bh left = load(0), right = load(1);
+      for (int64_t i = 0; i < kDotRows; ++i) {
+        int32_t both;
+        __builtin_memcpy(&both, a + i * block.rowBytes + pair * 4, 4);
+        auto repeated = reinterpret_cast<__m512bh>(_mm512_set1_epi32(both));
+        sums[i][0] = _mm512_dpbf16_ps(sums[i][0], repeated, left);
+        sums[i][1] = _mm512_dpbf16_ps(sums[i][1], repeated, right);
+      }
+    }
+    a += block.stepBytes;
+    b += 2 * kTileBytes;
+  }
+  char *c = reinterpret_cast<char *>(block.c) + first * block.cRowBytes;
+  for (int64_t i = 0; i < kDotRows; ++i, c += block.cRowBytes) {
+    _mm512_storeu_ps(c, sums[i][0]);
+    _mm512_storeu_ps(c + kLineBytes, sums[i][1]);
+  }
+}
+
+static void multiplyDots(const TileBlock &block) {
+  int64_t rows = block.isTall ? kTileBlock : kTileRows;
+  for (int64_t first = 0; first < rows; first += kDotRows)
+    multiplyRows(block, first);
+}
+
+static void doNothing() {}
+
+//===----------------------------------------------------------------------===//
 // Epilogues
 //===----------------------------------------------------------------------===//
 
@@ -221,3 +269,5 @@ static void finish(const TileEpilogue &epilogue) {
 
 const TileKernels tprt::kTileKernels = {start, stop,     packA,
                                         packB, multiply, finish};
+const TileKernels tprt::kDotKernels = {doNothing, doNothing,    packA,
+                                       packB,     multiplyDots, finish};

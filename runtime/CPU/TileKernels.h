@@ -1,10 +1,11 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file The inner loops of bf16 products on CPUs with AMX, Intel's Advanced
-/// Matrix Extensions. A tile register holds 16 rows of 64 bytes; one
-/// instruction multiplies 16 x 32 elements of A by 32 x 16 elements of B and
-/// adds the products to 16 x 16 sums in f32.
+/// \file The inner loops of bf16 products. With AMX, Intel's Advanced Matrix
+/// Extensions, a tile register holds 16 rows of 64 bytes; one instruction
+/// multiplies 16 x 32 elements of A by 32 x 16 elements of B and adds the
+/// products to 16 x 16 sums in f32. AVX-512 with bf16 reads the same layout:
+/// one instruction multiplies a pair of elements along k by 16 pairs of B.
 ///
 /// The interface has only plain pointers, for the reason that SkinnyKernels.h
 /// gives.
@@ -85,7 +86,8 @@ struct TileKernels {
 };
 
 #ifdef __x86_64__
-extern const TileKernels kTileKernels;
+extern const TileKernels kTileKernels; ///< AMX.
+extern const TileKernels kDotKernels;  ///< AVX-512 with bf16.
 #endif
 
 } // namespace tprt

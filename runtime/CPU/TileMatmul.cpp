@@ -44,23 +44,22 @@ struct TileMatmul::Product {
   bool readsInPlace; ///< A block of 16 or 32 rows of A needs no packing.
 };
 
-/// Whether the CPU has AMX and the system lets this process use it. oneDNN asks
-/// the system, and can be told to do without (ONEDNN_MAX_CPU_ISA).
-static bool hasTiles() {
+/// Returns the kernels for this CPU; null if it multiplies no bf16. oneDNN asks
+/// the system whether this process may use AMX, and can be told to do without
+/// (ONEDNN_MAX_CPU_ISA).
+static const TileKernels *chooseTileKernels() {
 #ifdef __x86_64__
-  auto least = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
-  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & least) ==
-         least;
-#else
-  return false;
+  auto present = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  auto has = [&](dnnl::cpu_isa isa) {
+    return (present & static_cast<unsigned>(isa)) == static_cast<unsigned>(isa);
+  };
+  if (has(dnnl::cpu_isa::avx512_core_amx))
+    return &kTileKernels;
+  if (has(dnnl::cpu_isa::avx512_core_bf16))
+    return &kDotKernels;
 #endif
+  return nullptr;
 }
-
-#ifdef __x86_64__
-static const TileKernels &kernels = kTileKernels;
-#else
-static const TileKernels kernels = {}; // `suits` never holds
-#endif
 
 /// Returns the number of different batches of B, and sets `shares`. The number
 /// of a batch of B is the sum, over all batch dimensions i, of `shares[i]`
@@ -107,11 +106,18 @@ static absl::Status grow(AlignedBuffer &buffer, uint64_t size) {
 }
 
 TileMatmul::TileMatmul(const Team &team)
-    : team(team), isAvailable(hasTiles()), scratches(team.size()) {}
+    : team(team), kernels(chooseTileKernels()), scratches(team.size()) {}
 
 bool TileMatmul::suits(const MatmulRow &row) const {
-  return isAvailable && row.a.dtype == DType::BF16 &&
-         row.b.dtype == DType::BF16;
+  if (!kernels || row.a.dtype != DType::BF16 || row.b.dtype != DType::BF16)
+    return false;
+#ifdef __x86_64__
+  // Without AMX, oneDNN is as fast for a single product with a bf16 result.
+  if (kernels == &kDotKernels)
+    return row.batch[0] * row.batch[1] * row.batch[2] > 1 ||
+           row.c.dtype == DType::F32;
+#endif
+  return true;
 }
 
 void TileMatmul::forgetWeights() {
@@ -150,7 +156,7 @@ void TileMatmul::packB(const MatmulRow &row, const char *b, char *tiles) {
           tile.depth = std::min(row.k - k, kTileDepth);
           tile.from = from + k * rowStride +
                       (tile.rows > 0 ? column * columnStride : 0);
-          kernels.packB(tile, to);
+          kernels->packB(tile, to);
         }
     }
   };
@@ -202,7 +208,7 @@ void TileMatmul::packA(const Product &product, int64_t batch, int64_t begin,
         tile.depth = std::min(row.k - k, kTileDepth);
         tile.from =
             from + k * columnStride + (tile.rows > 0 ? first * rowStride : 0);
-        kernels.packA(tile, tiles);
+        kernels->packA(tile, tiles);
       }
 }
 
@@ -271,11 +277,11 @@ void TileMatmul::computeBlock(const Product &product, int64_t batch,
       epilogue.columns == kTileBlock && rows % kTileRows == 0) {
     block.c = reinterpret_cast<float *>(epilogue.c);
     block.cRowBytes = epilogue.rowStride * sizeof(float);
-    return kernels.multiply(block);
+    return kernels->multiply(block);
   }
   block.c = reinterpret_cast<float *>(scratch.sums.data());
   block.cRowBytes = kTileBlock * sizeof(float);
-  kernels.multiply(block);
+  kernels->multiply(block);
 
   size_t index = 0;
   for (const PostOpRow &postOp :
@@ -294,7 +300,7 @@ void TileMatmul::computeBlock(const Product &product, int64_t batch,
   epilogue.sums = block.c;
   epilogue.postOps = scratch.postOps.data();
   epilogue.numPostOps = static_cast<int64_t>(scratch.postOps.size());
-  kernels.finish(epilogue);
+  kernels->finish(epilogue);
 }
 
 /// Returns the first of A's rows `begin` .. `end` that must be packed, or `end`
@@ -349,7 +355,7 @@ absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
   // All columns are computed for some rows of A before the next rows. Each
   // thread has rows of its own, if there are enough: those that it computed of
   // A, which are in its core's cache.
-  int64_t blockBytes = std::max<int64_t>(1, product.steps) * kStepBytes;
+  int64_t blockBytes = product.steps * kStepBytes;
   int64_t blocks = divideUp(row.m, kTileBlock);
   int64_t height = std::clamp<int64_t>(kMostRowBytes / blockBytes, 1,
                                        divideUp(blocks, team.size()));
@@ -370,7 +376,7 @@ absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
     auto [first, last] =
         Team::split(batches * heights * product.groups, thread, threads);
     Scratch &scratch = scratches[thread];
-    kernels.start();
+    kernels->start();
     for (int64_t item = first, current = -1; item < last; ++item) {
       int64_t part = item / product.groups; // a batch's rows
       int64_t batch = part / heights;
@@ -383,7 +389,7 @@ absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
       }
       computePart(product, batch, begin, end, item % product.groups, scratch);
     }
-    kernels.stop();
+    kernels->stop();
   };
   if (batches * row.m * row.n * row.k < kMinParallelWork)
     compute(0, 1);

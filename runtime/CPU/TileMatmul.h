@@ -1,14 +1,14 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Products of bf16 matrices with more than a few rows, on CPUs with AMX:
-/// [512, 576] x [576, 1536] of a prefill, and attention's products.
+/// \file Products of bf16 matrices with more than a few rows, on CPUs that
+/// multiply bf16: [512, 576] x [576, 1536] of a prefill, and attention's.
 ///
 /// B is packed into tiles, constant weights once. A is read in place where its
 /// rows are contiguous along k and k is a multiple of a tile's depth; if not, a
-/// part of A that fits the second-level cache is packed as well. oneDNN 2.6
-/// leaves AMX unused for operands or results with strides, for batches that
-/// share B, and for f32 results of a part of the columns.
+/// part of A that fits the second-level cache is packed as well. oneDNN 2.6 has
+/// no fast bf16 product for operands or results with strides, for batches that
+/// share B, or for f32 results of a part of the columns.
 
 #ifndef TPRT_CPU_TILEMATMUL_H
 #define TPRT_CPU_TILEMATMUL_H
@@ -23,13 +23,15 @@
 namespace tprt {
 
 struct TileBlock;
+struct TileKernels;
 struct TilePostOp;
 
 class TileMatmul {
 public:
   explicit TileMatmul(const Team &team);
 
-  /// Returns true if this CPU has AMX and the row's operands are bf16.
+  /// Returns true if TileMatmul is faster than oneDNN for a row of the Matmuls
+  /// table.
   bool suits(const MatmulRow &row) const;
 
   /// Runs a row for which `suits` holds.
@@ -66,7 +68,7 @@ private:
                     Scratch &scratch);
 
   const Team &team;
-  const bool isAvailable;
+  const TileKernels *const kernels; ///< Null if the CPU has no bf16.
   /// Keyed by the original's address; a tied weight may be packed twice.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
   uint64_t packedBytes = 0;
