@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Computes floats as residues, for proofs.
+// Evaluates ops in a prime field, for proofs: each float becomes an element of
+// the field.
 
 #include "lib/Interpreter/FieldEvaluator.h"
 

@@ -150,8 +150,8 @@ createShrinker(const Segment &segment, ArrayRef<TensorSharding> layouts,
   return make(PartShrinker::create(op, layouts.front(), mesh));
 }
 
-/// Creates the shrinker `counts` if the local form contains counts, and resizes
-/// the axes that split the dimensions with counts.
+/// If the local form contains counts, creates the shrinker `counts` and resizes
+/// the axes that split the counted dimensions.
 void ScratchBuilder::shrinkCounts() {
   if (!sizes.parts)
     return;

@@ -14,7 +14,7 @@
 // Devices are called as the mesh calls them.
 // RUN: sed 's/"model"=4\]/"model"=4], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]/' %t/no-sum.mlir > %t/turned.mlir
 // RUN: not tp-opt %t/turned.mlir --tp-verify-against=whole=%t/whole.mlir -o %t/out 2>&1 | FileCheck %s --check-prefix=TURNED
-// TURNED: device {{[0-6]}} holds {{.*}} at [0, 0], device 7 holds {{.*}} there
+// TURNED: device {{[0-6]}} holds {{.*}} at index [0, 0], but device 7 holds {{.*}} there
 
 // Summed over the axis of the batch instead: every device agrees on the wrong
 // value.

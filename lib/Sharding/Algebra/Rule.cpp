@@ -404,7 +404,7 @@ ShardingRule tp::makeReshapeRule(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
         int64_t size = ++dim < shape.size() ? shape[dim] : 1;
         if (dim >= shape.size())
           break; // only if the shapes have different numbers of elements
-        // A dimension that extends beyond a boundary of the other shape becomes
+        // A dimension that ends inside a dimension of the other shape becomes
         // one Whole factor. The other shape may contain the dimension's minor
         // part, too, but then blocks of this part differ in the two shapes.
         (takeA ? left : right)[dim].push_back(

@@ -183,7 +183,7 @@ struct SearchOptions {
   std::optional<unsigned> maxVisits;
   /// Uses an estimate of the remaining cost instead of a bound.
   bool greedy = false;
-  /// Tries only a few arrangements of digits of each kind, starting with those
+  /// Of each kind of step, tries only a few arrangements of digits, first those
   /// that move digits to their place in the goal.
   bool guided = false;
 };

@@ -14,8 +14,8 @@
 // 1. Dimensions that every window contains as a whole. If every row of a KV
 //    cache is updated at its own position (jax.vmap of dynamic_update_slice),
 //    there is also an index for the heads, but it is always 0.
-// 2. Dimensions whose index only counts the index vectors, such as the rows in
-//    cache.at[jnp.arange(rows), positions].
+// 2. Dimensions in which the index of index vector number i is i, such as the
+//    rows in cache.at[jnp.arange(rows), positions].
 
 #include "Conversion.h"
 
