@@ -17,6 +17,8 @@ namespace {
 /// cache of the smallest CPU with AMX. All columns of C are computed for one
 /// group of rows before the next group.
 constexpr int64_t kMostRowBytes = 1 << 20;
+/// The most bytes of the tiles of a B that is not constant.
+constexpr int64_t kMostVariableBytes = 4 << 20;
 /// Each thread gets at least this many parts if there are enough rows. Many
 /// small parts can be divided more evenly among threads.
 constexpr int64_t kMinPartsPerThread = 4;
@@ -337,8 +339,41 @@ static std::vector<TilePostOp> makePostOps(const Artifact &artifact,
   return result;
 }
 
+/// A B that is not constant is packed in every run, some columns at a time, so
+/// that its tiles take little memory.
 absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
                              const MatmulPointers &pointers) {
+  int64_t shares[kMaxBatch];
+  int64_t columnBytes = countBatches(row, shares) *
+                        divideUp(row.k, kTileDepth) * kTileDepth *
+                        kElementBytes;
+  int64_t unit = kPanels * kTileBlock;
+  int64_t width =
+      std::max<int64_t>(1, kMostVariableBytes / columnBytes / unit) * unit;
+  if (row.constantB || row.n <= width)
+    return runColumns(artifact, row, pointers);
+  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
+  for (int64_t first = 0; first < row.n; first += width) {
+    MatmulRow part = row;
+    part.n = std::min(width, row.n - first);
+    MatmulPointers at = pointers;
+    at.b += first * getColumnStride(row.b) * kElementBytes;
+    at.c += first * getSize(row.c.dtype);
+    std::vector<const char *> operands(pointers.postOps.begin(),
+                                       pointers.postOps.end());
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i])
+        operands[i] += first * getColumnStride(postOps[i].operand) *
+                       getSize(postOps[i].operand.dtype);
+    at.postOps = operands;
+    TPRT_RETURN_IF_ERROR(runColumns(artifact, part, at));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TileMatmul::runColumns(const Artifact &artifact,
+                                    const MatmulRow &row,
+                                    const MatmulPointers &pointers) {
   absl::StatusOr<const char *> b = getPackedB(row, pointers.b);
   if (!b.ok())
     return b.status();
@@ -352,9 +387,9 @@ absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
                      getColumnStride(row.a) == 1 && row.k % kTileDepth == 0};
   int64_t batches = row.batch[0] * row.batch[1] * row.batch[2];
 
-  // All columns are computed for some rows of A before the next rows. Each
-  // thread has rows of its own, if there are enough: those that it computed of
-  // A, which are in its core's cache.
+  // All columns are computed for some rows of A before the next rows. If there
+  // are enough rows, each thread takes rows of its own. Other ops divide rows
+  // among threads in the same way, so these rows are in the core's cache.
   int64_t blockBytes = product.steps * kStepBytes;
   int64_t blocks = divideUp(row.m, kTileBlock);
   int64_t height = std::clamp<int64_t>(kMostRowBytes / blockBytes, 1,

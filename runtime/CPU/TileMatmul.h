@@ -43,6 +43,9 @@ public:
   uint64_t getPackedBytes() const { return packedBytes; }
 
 private:
+  absl::Status runColumns(const Artifact &artifact, const MatmulRow &row,
+                          const MatmulPointers &pointers);
+
   /// B's tiles: [panel of 32 columns, step of 32 along k, 2 tiles] for each
   /// batch of B. Batches of C that read the same batch of B share its tiles.
   struct PackedWeight {

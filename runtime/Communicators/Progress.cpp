@@ -202,11 +202,10 @@ absl::Status Progress::carryOut(Task &task) {
   int64_t started = task.inner.getLastStart();
   if (started == 0)
     started = waited > 0 ? task.arrived : task.time.end;
-  linkFree =
-      std::max(linkFree, started) + absl::ToInt64Nanoseconds(task.linkTime);
-  status = occupyLink(task, linkFree);
-  task.time.end = readClock();
-  return status;
+  task.time.begin = std::max(linkFree, started);
+  linkFree = task.time.begin + absl::ToInt64Nanoseconds(task.linkTime);
+  task.time.end = std::max(task.time.end, linkFree);
+  return occupyLink(task, linkFree);
 }
 
 absl::Status Progress::occupyLink(const Task &task, int64_t until) {

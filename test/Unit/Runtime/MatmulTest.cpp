@@ -84,6 +84,13 @@ TEST(Matmul, BatchesOfTiles) {
   }
 }
 
+/// Tiles of B that take more memory than is packed at once, with an epilogue
+/// that has a part for each piece.
+TEST(Matmul, TilesInPieces) {
+  check({"pieces", {2, 1, 1}, 9, 1100, 1000, {0, 3, 4}, {0, 3, 4}, {0, 3, 4}},
+        kEpilogues[4], DType::BF16, DType::F32, false);
+}
+
 /// A weight so wide that it is computed in pieces, with an epilogue that has a
 /// part for each.
 TEST(Matmul, WideWeight) {

@@ -127,8 +127,8 @@ TEST_F(Exchange, RejectsNonsense) {
   wrong.kind = CollectiveKind::ToPartial;
   wrong.axes = axes(m, "y");
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
-            "the axes of the step {\"y\"} do not include all axes that "
-            "dimensions lose");
+            "the axes of the step {\"y\"} must include every axis that the "
+            "step removes from a dimension");
   wrong.kind = CollectiveKind::CollectivePermute;
   wrong.result.dims[0].axes = axes(m, "y,y");
   EXPECT_EQ(verifyStep(m, in, wrong, shape),
