@@ -334,8 +334,8 @@ static ParseResult buildReducer(OpAsmParser &parser, OperationState &state,
       state.operands.size() != 2)
     return parser.emitError(parser.getNameLoc())
            << prefix(ErrorCode::BadSyntax)
-           << "`applies` expects a binary op of stablehlo, and one tensor with "
-              "its initial value";
+           << "`applies` expects a binary op of stablehlo, and two operands: a "
+              "tensor and its initial value";
   auto scalar = RankedTensorType::get({}, tensor.getElementType());
   OpBuilder builder(parser.getContext());
   auto block = std::make_unique<Block>();

@@ -96,7 +96,7 @@ public:
       return report(*error);
     LDBG() << graph.getNumOps() << " ops, " << graph.getNumValues()
            << " values, " << provenance.getLosses().size()
-           << " shardings that lost";
+           << " lost shardings";
     llvm::DenseMap<const TensorSharding *, ShardingAttr> attributes;
     for (auto &[value, id] : ids) {
       LDBG(2) << value << ": " << graph.getSharding(id).str(table.getMesh());

@@ -44,8 +44,8 @@ public:
 private:
   SmallVector<TensorValue> draw(DenseEvaluator &evaluator, unsigned number,
                                 const Kind &kind);
-  /// Returns true if the updated parameters are numbers; fails if the two
-  /// results of a pair differ.
+  /// Compares the two results of each pair, and fails if they differ. Returns
+  /// whether all updated parameters are numbers, not NaN.
   FailureOr<bool> verify(const Program &program, unsigned number,
                          const Kind &kind);
 

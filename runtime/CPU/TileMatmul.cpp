@@ -5,7 +5,6 @@
 
 #include "runtime/CPU/MatmulRows.h"
 #include "runtime/CPU/SkinnyKernels.h"
-#include "runtime/CPU/TileKernels.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
 
@@ -18,7 +17,7 @@ namespace {
 /// group of rows before the next group.
 constexpr int64_t kMostRowBytes = 1 << 20;
 /// The most bytes of the tiles of a B that is not constant.
-constexpr int64_t kMostVariableBytes = 4 << 20;
+constexpr int64_t kMostVariableBytes = 8 << 20;
 /// Each thread gets at least this many parts if there are enough rows. Many
 /// small parts can be divided more evenly among threads.
 constexpr int64_t kMinPartsPerThread = 4;
@@ -339,41 +338,56 @@ static std::vector<TilePostOp> makePostOps(const Artifact &artifact,
   return result;
 }
 
-/// A B that is not constant is packed in every run, some columns at a time, so
-/// that its tiles take little memory.
+/// A B that is not constant is packed in every run: some of its batches or
+/// columns at a time, so that the tiles take little memory.
 absl::Status TileMatmul::run(const Artifact &artifact, const MatmulRow &row,
                              const MatmulPointers &pointers) {
   int64_t shares[kMaxBatch];
-  int64_t columnBytes = countBatches(row, shares) *
-                        divideUp(row.k, kTileDepth) * kTileDepth *
-                        kElementBytes;
-  int64_t unit = kPanels * kTileBlock;
-  int64_t width =
-      std::max<int64_t>(1, kMostVariableBytes / columnBytes / unit) * unit;
-  if (row.constantB || row.n <= width)
-    return runColumns(artifact, row, pointers);
-  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
-  for (int64_t first = 0; first < row.n; first += width) {
-    MatmulRow part = row;
-    part.n = std::min(width, row.n - first);
-    MatmulPointers at = pointers;
-    at.b += first * getColumnStride(row.b) * kElementBytes;
-    at.c += first * getSize(row.c.dtype);
-    std::vector<const char *> operands(pointers.postOps.begin(),
-                                       pointers.postOps.end());
-    for (size_t i = 0; i < operands.size(); ++i)
-      if (operands[i])
-        operands[i] += first * getColumnStride(postOps[i].operand) *
-                       getSize(postOps[i].operand.dtype);
-    at.postOps = operands;
-    TPRT_RETURN_IF_ERROR(runColumns(artifact, part, at));
+  int64_t bytes = countBatches(row, shares) * divideUp(row.n, kTileBlock) *
+                  divideUp(row.k, kTileDepth) * kStepBytes;
+  if (row.constantB || bytes <= kMostVariableBytes)
+    return runWhole(artifact, row, pointers);
+
+  constexpr unsigned columns = kMaxBatch + 1; // of the strides
+  unsigned dim = 0;
+  while (dim < kMaxBatch && (row.batch[dim] == 1 || row.b.strides[dim] == 0))
+    ++dim;
+  if (dim == kMaxBatch) {
+    dim = columns;
+    if (row.n <= kPanels * kTileBlock)
+      return runWhole(artifact, row, pointers);
   }
-  return absl::OkStatus();
+  auto getSizeOf = [&](MatmulRow &part) -> int64_t & {
+    return dim == columns ? part.n : part.batch[dim];
+  };
+  MatmulRow first = row, second = row;
+  int64_t size = getSizeOf(first);
+  int64_t half = dim == columns ? divideUp(size / 2, kPanels * kTileBlock) *
+                                      kPanels * kTileBlock
+                                : size / 2;
+  getSizeOf(first) = half;
+  getSizeOf(second) = size - half;
+  auto getBytes = [&](const MatmulOperand &operand) {
+    return half * operand.strides[dim] * getSize(operand.dtype);
+  };
+  MatmulPointers behind = pointers;
+  behind.a += dim == columns ? 0 : getBytes(row.a);
+  behind.b += getBytes(row.b);
+  behind.c += getBytes(row.c);
+  std::vector<const char *> operands(pointers.postOps.begin(),
+                                     pointers.postOps.end());
+  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (operands[i])
+      operands[i] += getBytes(postOps[i].operand);
+  behind.postOps = operands;
+  TPRT_RETURN_IF_ERROR(run(artifact, first, pointers));
+  return run(artifact, second, behind);
 }
 
-absl::Status TileMatmul::runColumns(const Artifact &artifact,
-                                    const MatmulRow &row,
-                                    const MatmulPointers &pointers) {
+absl::Status TileMatmul::runWhole(const Artifact &artifact,
+                                  const MatmulRow &row,
+                                  const MatmulPointers &pointers) {
   absl::StatusOr<const char *> b = getPackedB(row, pointers.b);
   if (!b.ok())
     return b.status();

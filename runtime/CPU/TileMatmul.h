@@ -15,16 +15,13 @@
 
 #include "runtime/CPU/Matmul.h"
 #include "runtime/CPU/Team.h"
+#include "runtime/CPU/TileKernels.h"
 
 #include "absl/container/flat_hash_map.h"
 
 #include <vector>
 
 namespace tprt {
-
-struct TileBlock;
-struct TileKernels;
-struct TilePostOp;
 
 class TileMatmul {
 public:
@@ -43,8 +40,8 @@ public:
   uint64_t getPackedBytes() const { return packedBytes; }
 
 private:
-  absl::Status runColumns(const Artifact &artifact, const MatmulRow &row,
-                          const MatmulPointers &pointers);
+  absl::Status runWhole(const Artifact &artifact, const MatmulRow &row,
+                        const MatmulPointers &pointers);
 
   /// B's tiles: [panel of 32 columns, step of 32 along k, 2 tiles] for each
   /// batch of B. Batches of C that read the same batch of B share its tiles.

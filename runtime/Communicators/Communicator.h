@@ -46,8 +46,8 @@ struct CollectiveCall {
   const char *source;
   char *destination;
   absl::string_view name; ///< The step's name, for messages.
-  /// When this rank started it, in nanoseconds of the host's monotonic clock.
-  /// Only set if a link is emulated.
+  /// When this rank has started it and the rank's link is free, in nanoseconds
+  /// of the host's monotonic clock. Only set if a link is emulated.
   int64_t started = 0;
 };
 

@@ -49,7 +49,7 @@ public:
     // Until the last rank arrived, this rank waited for other ranks; after
     // that, it waited for data.
     int64_t end = std::min(readClock(), task->arrived);
-    waited += std::max<int64_t>(0, end - std::max(begin, task->time.begin));
+    waited += std::max<int64_t>(0, end - std::max(begin, task->entered));
     progress.lastTime = task->time;
     return task->status;
   }
@@ -116,9 +116,11 @@ void Progress::await(const Task &task) {
 }
 
 void Progress::drain() {
+  isAwaiting.store(true, std::memory_order_relaxed);
   for (uint32_t seen = completed.get(); !isDone(numSubmitted);
        seen = completed.get())
     completed.wait(seen, absl::InfiniteDuration());
+  isAwaiting.store(false, std::memory_order_relaxed);
 }
 
 absl::Status Progress::check() {
@@ -187,7 +189,10 @@ std::shared_ptr<Progress::Task> Progress::takeNext(uint32_t number) {
 absl::Status Progress::carryOut(Task &task) {
   world.enter();
   int64_t waited = task.inner.getWaited();
-  task.time.begin = task.arrived = readClock();
+  task.time.begin = task.entered = task.arrived = readClock();
+  // The link begins when those of all ranks are free.
+  if (task.call.started != 0)
+    task.call.started = std::max(task.call.started, linkFree);
   absl::Status status = task.inner.start(task.index, task.call);
   if (status.ok())
     status = task.inner.finish(task.index);
@@ -202,9 +207,10 @@ absl::Status Progress::carryOut(Task &task) {
   int64_t started = task.inner.getLastStart();
   if (started == 0)
     started = waited > 0 ? task.arrived : task.time.end;
-  task.time.begin = std::max(linkFree, started);
-  linkFree = task.time.begin + absl::ToInt64Nanoseconds(task.linkTime);
-  task.time.end = std::max(task.time.end, linkFree);
+  int64_t begin = std::max(linkFree, started);
+  linkFree = begin + absl::ToInt64Nanoseconds(task.linkTime);
+  task.time = {std::max(begin, lastEnd), std::max(task.time.end, linkFree)};
+  lastEnd = task.time.end;
   return occupyLink(task, linkFree);
 }
 

@@ -91,7 +91,8 @@ private:
     CollectiveCall call;
     absl::Duration linkTime;
     uint32_t number = 0; ///< Counts all tasks so far.
-    int64_t arrived = 0; ///< When the last rank started it.
+    int64_t entered = 0; ///< When this rank's progress thread took it up.
+    int64_t arrived = 0; ///< When the last rank's did.
     CarriedTime time = {};
     absl::Status status = {};
   };
@@ -116,6 +117,7 @@ private:
   /// When the emulated link has carried all collectives so far. The progress
   /// thread's own.
   int64_t linkFree = 0;
+  int64_t lastEnd = 0;       ///< When the previous collective had ended.
   uint32_t numSubmitted = 0; ///< The rank's own count.
   /// The rank's own thread waits for collectives and does not compute.
   std::atomic<bool> isAwaiting{false};

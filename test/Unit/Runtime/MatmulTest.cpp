@@ -84,11 +84,13 @@ TEST(Matmul, BatchesOfTiles) {
   }
 }
 
-/// Tiles of B that take more memory than is packed at once, with an epilogue
-/// that has a part for each piece.
+/// Tiles of B that take more memory than is packed at once, with epilogues that
+/// have a part for each piece: cut by batches, and by columns.
 TEST(Matmul, TilesInPieces) {
-  check({"pieces", {2, 1, 1}, 9, 1100, 1000, {0, 3, 4}, {0, 3, 4}, {0, 3, 4}},
+  check({"batches", {2, 1, 1}, 9, 2100, 1100, {0, 3, 4}, {0, 3, 4}, {0, 3, 4}},
         kEpilogues[4], DType::BF16, DType::F32, false);
+  check({"columns", {1, 1, 1}, 9, 4033, 1100, {3, 4}, {4, 3}, {3, 4}},
+        kEpilogues[7], DType::BF16, DType::BF16, false);
 }
 
 /// A weight so wide that it is computed in pieces, with an epilogue that has a
