@@ -37,13 +37,15 @@ TPRT_INLINE void store(float *to, Floats value) {
   __builtin_memcpy(to, &value, sizeof(value));
 }
 
+/// Adds halves, then halves of the sums, and so on.
 TPRT_INLINE float sum(Floats v) {
-  float total[kLanes];
-  store(total, v);
-  for (int64_t half = kLanes / 2; half > 0; half /= 2)
-    for (int64_t i = 0; i < half; ++i)
-      total[i] += total[i + half];
-  return total[0];
+  auto eight = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+               __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+  auto four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
+              __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
+  auto two = __builtin_shufflevector(four, four, 0, 1) +
+             __builtin_shufflevector(four, four, 2, 3);
+  return two[0] + two[1];
 }
 
 //===----------------------------------------------------------------------===//

@@ -159,9 +159,9 @@ void SkinnyMatmul::run(const Artifact &artifact, const MatmulRow &row,
       getColumnStride(row.b) == 1 && (row.n > 1 || getRowStride(row.b) != 1);
   pack(row, pointers.a, isByColumns);
   int64_t batches = row.batch[0] * row.batch[1] * row.batch[2];
-  // Tiles are small enough to stay in the cache, and there are enough of them
-  // for every thread.
-  int64_t shares = std::max<int64_t>(1, team.size() / batches);
+  // Tiles are small enough to stay in the cache. If the batches do not divide
+  // evenly among the threads, each batch is cut into a tile for each thread.
+  int64_t shares = batches % team.size() == 0 ? 1 : team.size();
   int64_t tile = roundUp((row.n + shares - 1) / shares, kLine);
   tile = std::min(tile, roundUp(kTileFloats / row.m, kLine));
   int64_t tiles = (row.n + tile - 1) / tile;
