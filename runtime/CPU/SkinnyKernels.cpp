@@ -64,7 +64,7 @@ TPRT_INLINE void addRows(const SkinnyTask &task, const float *a, const T *b,
     for (int64_t l = 0; l < depth; ++l) {
       Floats row = load(b + l * task.stride + j);
       // The hardware prefetcher cannot follow this many streams by itself.
-      __builtin_prefetch(b + (l + kDepth) * task.stride + j, 0, 2);
+      __builtin_prefetch(b + (l + kDepth) * task.stride + j, 0, 3);
       for (int64_t i = 0; i < M; ++i)
         sums[i] += a[l * M + i] * row;
     }
