@@ -4,7 +4,6 @@
 #include "runtime/CPU/TileMatmul.h"
 
 #include "runtime/CPU/MatmulRows.h"
-#include "runtime/CPU/SkinnyKernels.h"
 
 #include <oneapi/dnnl/dnnl.hpp>
 
