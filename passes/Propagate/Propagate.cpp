@@ -95,8 +95,7 @@ public:
             propagate(graph, table.getMesh(), provenance))
       return report(*error);
     LDBG() << graph.getNumOps() << " ops, " << graph.getNumValues()
-           << " values, " << provenance.getLosses().size()
-           << " lost shardings";
+           << " values, " << provenance.getLosses().size() << " lost shardings";
     llvm::DenseMap<const TensorSharding *, ShardingAttr> attributes;
     for (auto &[value, id] : ids) {
       LDBG(2) << value << ": " << graph.getSharding(id).str(table.getMesh());
