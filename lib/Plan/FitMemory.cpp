@@ -70,8 +70,13 @@ private:
   std::vector<Move> findMoves(unsigned moment) {
     std::vector<Move> moves;
     llvm::SetVector<unsigned> choices;
-    for (unsigned value : findLargest(moment)) {
+    llvm::SmallVector<unsigned> values = findHeld(moment);
+    for (unsigned value : values)
       addCuts(value, moment, moves);
+    // Other options for the ops around small values would free little, and
+    // trying all of them would take long.
+    constexpr size_t kMost = 64;
+    for (unsigned value : llvm::ArrayRef(values).take_front(kMost)) {
       choices.insert(graph.values[value].producer.choice);
       for (const PlanUse &use : graph.values[value].needs)
         choices.insert(use.port.choice);
@@ -88,10 +93,9 @@ private:
     return moves;
   }
 
-  /// The values that, with their copies, take most memory at `moment`. The
-  /// other values would free little, and trying all of them would take long.
-  std::vector<unsigned> findLargest(unsigned moment) const {
-    constexpr size_t kMost = 64;
+  /// The values that are held, themselves or their copies, at `moment`; those
+  /// that take most memory first.
+  llvm::SmallVector<unsigned> findHeld(unsigned moment) const {
     std::vector<std::pair<int64_t, unsigned>> order;
     for (unsigned number = 0; number < graph.values.size(); ++number) {
       int64_t bytes = 0;
@@ -102,10 +106,7 @@ private:
         order.push_back({-bytes, number});
     }
     llvm::sort(order);
-    std::vector<unsigned> values;
-    for (auto [bytes, number] : llvm::ArrayRef(order).take_front(kMost))
-      values.push_back(number);
-    return values;
+    return llvm::to_vector(llvm::make_second_range(order));
   }
 
   /// Adds moves that cut the uses of `value`. Each of these frees a copy that

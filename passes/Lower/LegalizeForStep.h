@@ -57,8 +57,8 @@ void prepareAttention(AttentionOpInterface op, const codegen::Target &target);
 /// not have the alignment that buffers need.
 void copyUnalignedBlocks(mlir::Block &block);
 
-/// The start of a dynamic slice that moves by a constant amount per iteration
-/// of a loop.
+/// The start of a dynamic slice or update that moves by a constant amount per
+/// iteration of a loop.
 struct Motion {
   spmd::RegionFlowOpInterface loop;
   llvm::SmallVector<int64_t> starts; ///< In the first iteration.
@@ -66,11 +66,12 @@ struct Motion {
 };
 
 /// Replaces the dynamic slices of a block that begin at known positions by
-/// static ones. Finds the dynamic slices whose start moves by a constant amount
-/// per iteration of a loop; getMotion() returns these motions.
+/// static ones. Finds the dynamic slices and updates whose start moves by a
+/// constant amount per iteration of a loop; getMotion() returns these motions.
 void findMotions(mlir::Block &block);
-/// None if the start of the slice is only known at run time.
+/// None if the start is only known at run time.
 std::optional<Motion> getMotion(DynamicSliceOp op);
+std::optional<Motion> getMotion(DynamicUpdateSliceOp op);
 
 } // namespace tp
 

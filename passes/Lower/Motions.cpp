@@ -1,9 +1,10 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Finds dynamic slices that need not move data: those whose start advances by
-// the same distance in every iteration of a loop. A scan over layers reads
-// layer i of every stacked weight, and the backward pass layer n - 1 - i. JAX
+// Finds dynamic slices and updates whose start advances by the same distance in
+// every iteration of a loop, so that views can take their place. A scan over
+// layers reads layer i of every stacked weight, and the backward pass reads and
+// writes layer n - 1 - i. JAX
 // writes these indices with comparisons that wrap negative ones around. So the
 // expressions are not matched but evaluated for every iteration.
 
@@ -107,51 +108,71 @@ getProgression(TurnFunction &function, int64_t last) {
   return result;
 }
 
+/// The motion of the part of `whole` that begins at `starts`. If the part does
+/// not move, `loop` is null. None if a start is only known at run time.
+static std::optional<Motion>
+findMotion(OperandRange starts, RankedTensorType whole, RankedTensorType part) {
+  Motion motion;
+  for (auto [dim, start] : llvm::enumerate(starts)) {
+    int64_t last = whole.getDimSize(dim) - part.getDimSize(dim);
+    std::optional<std::pair<int64_t, int64_t>> progression;
+    TurnFunction function(start);
+    bool isUnsigned = cast<RankedTensorType>(start.getType())
+                          .getElementType()
+                          .isUnsignedInteger();
+    if (last == 0)
+      progression = {0, 0};
+    else if (function.isKnown && !isUnsigned &&
+             (!function.loop || !motion.loop || function.loop == motion.loop))
+      progression = getProgression(function, last);
+    if (!progression)
+      return std::nullopt;
+    if (progression->second != 0)
+      motion.loop = function.loop;
+    motion.starts.push_back(progression->first);
+    motion.moves.push_back(progression->second);
+  }
+  return motion;
+}
+
+static void setMotion(Operation *op, const Motion &motion) {
+  SmallVector<int64_t> numbers(motion.starts);
+  llvm::append_range(numbers, motion.moves);
+  op->setAttr(kMotionAttr, Builder(op).getDenseI64ArrayAttr(numbers));
+}
+
 void tp::findMotions(Block &block) {
   for (auto op : llvm::make_early_inc_range(block.getOps<DynamicSliceOp>())) {
+    std::optional<Motion> motion =
+        findMotion(op.getStarts(), typeOf(op.getInput()), op.getType());
+    if (!motion)
+      continue;
     // A view whose offset advances with a loop needs aligned slices. Slices of
     // transposed or broadcast tensors rarely are.
     Operation *producer = op.getInput().getDefiningOp();
-    ArrayRef<int64_t> whole =
-        cast<RankedTensorType>(op.getInput().getType()).getShape();
-    RegionFlowOpInterface loop;
-    SmallVector<int64_t> motion, moves;
-    for (auto [dim, start] : llvm::enumerate(op.getStarts())) {
-      int64_t last = whole[dim] - op.getType().getDimSize(dim);
-      std::optional<std::pair<int64_t, int64_t>> progression;
-      TurnFunction function(start);
-      bool isUnsigned = cast<RankedTensorType>(start.getType())
-                            .getElementType()
-                            .isUnsignedInteger();
-      if (last == 0)
-        progression = {0, 0};
-      else if (function.isKnown && !isUnsigned &&
-               (!function.loop || !loop || function.loop == loop))
-        progression = getProgression(function, last);
-      if (!progression)
-        break;
-      if (progression->second != 0)
-        loop = function.loop;
-      motion.push_back(progression->first);
-      moves.push_back(progression->second);
-    }
-    if (motion.size() != whole.size())
-      continue;
-    OpBuilder builder(op);
-    if (!loop) {
-      SmallVector<int64_t> strides(whole.size(), 1);
+    if (!motion->loop) {
+      OpBuilder builder(op);
+      SmallVector<int64_t> strides(motion->starts.size(), 1);
       auto slice = SliceOp::create(builder, op.getLoc(), op.getType(),
-                                   op.getInput(), motion, strides);
+                                   op.getInput(), motion->starts, strides);
       op.replaceAllUsesWith(slice.getResult());
       op.erase();
     } else if (!producer || !isa<TransposeOp, BroadcastOp>(producer)) {
-      motion.append(moves);
-      op->setAttr(kMotionAttr, builder.getDenseI64ArrayAttr(motion));
+      setMotion(op, *motion);
     }
+  }
+  for (auto op : block.getOps<DynamicUpdateSliceOp>()) {
+    // A kernel that also reads the tensor must not write to a view of it.
+    if (!op.getInput().hasOneUse())
+      continue;
+    std::optional<Motion> motion =
+        findMotion(op.getStarts(), op.getType(), typeOf(op.getUpdate()));
+    if (motion && motion->loop)
+      setMotion(op, *motion);
   }
 }
 
-std::optional<Motion> tp::getMotion(DynamicSliceOp op) {
+static std::optional<Motion> readMotion(Operation *op, OperandRange starts) {
   auto attr = op->getAttrOfType<DenseI64ArrayAttr>(kMotionAttr);
   if (!attr)
     return std::nullopt;
@@ -161,8 +182,16 @@ std::optional<Motion> tp::getMotion(DynamicSliceOp op) {
                        attr.asArrayRef().begin() + rank);
   motion.moves.assign(attr.asArrayRef().begin() + rank,
                       attr.asArrayRef().end());
-  for (auto [start, move] : llvm::zip(op.getStarts(), motion.moves))
+  for (auto [start, move] : llvm::zip(starts, motion.moves))
     if (move != 0)
       motion.loop = TurnFunction(start).loop;
   return motion;
+}
+
+std::optional<Motion> tp::getMotion(DynamicSliceOp op) {
+  return readMotion(op, op.getStarts());
+}
+
+std::optional<Motion> tp::getMotion(DynamicUpdateSliceOp op) {
+  return readMotion(op, op.getStarts());
 }

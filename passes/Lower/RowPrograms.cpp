@@ -69,7 +69,9 @@ public:
   }
   /// Stores one part of an update into the tensor in the buffer `root`. The
   /// part is computed by this row program, or loaded from memory.
-  void storePart(const UpdatePart &part, Value root);
+  /// Stores a part of an update into `root`. If the part's place moves, it
+  /// moves with `loop`.
+  void storePart(const UpdatePart &part, Value root, step::LoopOp loop);
 
   /// Returns the single element of the scalar `tensor` as an index.
   Value getScalarIndex(Value tensor) {
@@ -396,8 +398,8 @@ void ProgramLowering::RowsBuilder::emit(Operation *op) {
   finishWith(scalar);
 }
 
-void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part,
-                                             Value root) {
+void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part, Value root,
+                                             step::LoopOp loop) {
   SmallVector<int64_t> sizes(typeOf(part.value).getShape()),
       starts(sizes.size(), 0), ones(sizes.size(), 1);
   // A value that this row program computes has the domain's shape. A value that
@@ -415,10 +417,13 @@ void ProgramLowering::RowsBuilder::storePart(const UpdatePart &part,
     to[last] = domain[last] + room;
     View place = part.place.slice(from, to, steps);
     place.root = root;
+    if (place.by != 0)
+      place.loop = loop;
     SmallVector<Value> at;
     for (auto [dim, start] : llvm::enumerate(part.starts))
       at.push_back(dim < domain.size() ? getPlace(start, place.shape[dim], dim)
-                                       : getStart(start, place.shape[dim] - 1));
+                   : start             ? getStart(start, place.shape[dim] - 1)
+                                       : number(0));
     Value narrow = narrowScalar(builder, loc, element, place.element);
     step::StoreOp::create(builder, loc, narrow, addWrite(place), at);
   }
@@ -484,8 +489,10 @@ void ProgramLowering::lowerRows(const FusionGroups &graph, unsigned index) {
   for (Operation *op : unit.ops) {
     if (auto update = dyn_cast<DynamicUpdateSliceOp>(op)) {
       View cache = getUpdated(update);
+      std::optional<Motion> motion = getMotion(update);
+      step::LoopOp loop = motion ? loops.lookup(motion->loop) : nullptr;
       for (const UpdatePart &part : graph.getParts(update))
-        rows.storePart(part, cache.root);
+        rows.storePart(part, cache.root, loop);
       continue;
     }
     Value result = op->getResult(0);

@@ -3,6 +3,8 @@
 
 #include "Updates.h"
 
+#include "LegalizeForStep.h"
+
 using namespace mlir;
 using namespace tp;
 
@@ -11,6 +13,21 @@ UpdatePart tp::getWholeUpdate(DynamicUpdateSliceOp op) {
   part.place.element = op.getType().getElementType();
   part.place.shape.assign(op.getType().getShape());
   part.place.strides = step::getDenseStrides(op.getType().getShape());
+  std::optional<Motion> motion = getMotion(op);
+  if (!motion)
+    return part;
+  int64_t by = 0;
+  for (auto [move, stride] : llvm::zip_equal(motion->moves, part.place.strides))
+    by += move * stride;
+  // Kernels rely on the alignment of buffers.
+  if (by * step::getElementBytes(part.place.element) % step::kArenaAlignment !=
+      0)
+    return part;
+  ArrayRef<int64_t> sizes = shapeOf(op.getUpdate());
+  part.place = part.place.slice(motion->starts, sizes,
+                                SmallVector<int64_t>(sizes.size(), 1));
+  part.place.by = by;
+  part.starts.assign(sizes.size(), nullptr);
   return part;
 }
 

@@ -30,7 +30,9 @@ struct UpdatePart {
   /// Where `value` may be written in the updated tensor. This is a view of a
   /// dense tensor, and has no root. The first dimensions of the view correspond
   /// to the dimensions of `value`, and are at least as long. They are followed
-  /// by the dimensions of the tensor that `value` does not have.
+  /// by the dimensions of the tensor that `value` does not have. If the update
+  /// moves by a constant amount per iteration of a loop (Motion), the view
+  /// moves too, but its loop is not set.
   View place;
   /// The start index of `value` along each dimension of `place`. May be null
   /// along dimensions in which `place` is not longer than `value`.

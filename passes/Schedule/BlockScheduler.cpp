@@ -40,13 +40,20 @@ public:
 
   Prediction predict() const {
     // In `problem`, a control step takes as long as its scheduled bodies.
+    Problem least = problem;
+    for (auto [step, op] : llvm::zip_equal(least.steps, steps))
+      if (auto control = controls.find(op); control != controls.end())
+        step.seconds = control->second.prediction.bound;
     return {keep(problem).seconds + inside.written - inside.scheduled,
-            schedule.seconds,
-            getBound(problem) + inside.bound - inside.scheduled,
+            schedule.seconds, getBound(least),
             schedule.exposed + inside.exposed};
   }
 
   bool hasTransfers() const { return !groups.empty(); }
+
+  /// Returns what `ScheduledBlock::carried` and `body` are.
+  double getCarried() const;
+  std::shared_ptr<const Body> getBody() const;
 
   /// The steps and transfers as a graph, in their present order.
   Graph getGraph() const;
@@ -199,23 +206,43 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
 /// alternative implementations the faster one.
 static ScheduledBlock scheduleControl(Operation *control,
                                       const Surroundings &given) {
-  llvm::SmallVector<Prediction, 2> bodies;
-  ScheduledBlock result;
+  llvm::SmallVector<ScheduledBlock, 2> bodies;
+  int64_t peakBytes = 0;
   for (Region &region : control->getRegions()) {
-    ScheduledBlock body = scheduleBlock(region.front(), given);
-    bodies.push_back(body.prediction);
-    result.peakBytes = std::max(result.peakBytes, body.peakBytes);
+    bodies.push_back(scheduleBlock(region.front(), given));
+    peakBytes = std::max(peakBytes, bodies.back().peakBytes);
   }
+  ScheduledBlock result = bodies[0];
   if (auto loop = dyn_cast<step::LoopOp>(control)) {
-    result.prediction = bodies[0] * loop.getCount();
+    result.prediction = result.prediction * loop.getCount();
+    result.carried *= loop.getCount();
   } else if (isa<step::WhileOp>(control)) {
-    result.prediction = bodies[0] + bodies[1];
-  } else {
-    bool isLonger = bodies[0].scheduled < bodies[1].scheduled;
-    result.prediction =
-        bodies[isa<step::ChooseOp>(control) ? !isLonger : isLonger];
+    result.prediction = result.prediction + bodies[1].prediction;
+    result.carried += bodies[1].carried;
+    if (!result.body)
+      result.body = bodies[1].body;
+  } else if (bool isLonger = bodies[0].prediction.scheduled <
+                             bodies[1].prediction.scheduled;
+             isLonger != isa<step::ChooseOp>(control)) {
+    result = bodies[1];
   }
+  result.peakBytes = peakBytes;
   return result;
+}
+
+double BlockScheduler::getCarried() const {
+  double seconds = 0;
+  for (const StepTime &step : problem.steps)
+    seconds += step.carried;
+  for (const Transfer &transfer : problem.transfers)
+    seconds += transfer.seconds;
+  return seconds;
+}
+
+std::shared_ptr<const Body> BlockScheduler::getBody() const {
+  if (getCarried() == 0)
+    return nullptr;
+  return std::make_shared<const Body>(Body{problem, schedule});
 }
 
 double BlockScheduler::getTime(Operation *op) {
@@ -250,7 +277,12 @@ void BlockScheduler::collect() {
       continue;
     steps.push_back(item.op);
     item.seconds = getTime(item.op);
-    problem.steps.push_back(item.seconds);
+    auto control = controls.find(item.op);
+    problem.steps.push_back(control == controls.end()
+                                ? StepTime(item.seconds)
+                                : StepTime(item.seconds,
+                                           control->second.carried,
+                                           control->second.body));
   }
   for (const Group &group : groups)
     problem.transfers.push_back(getTransfer(group));
@@ -424,9 +456,12 @@ ScheduledBlock schedule::scheduleBlock(Block &block,
     isReordered = true;
   }
   restore(block, ops);
+  std::optional<BlockScheduler> reordered;
   if (isReordered)
-    BlockScheduler(block, given, controls).apply();
-  else
-    written.apply();
+    reordered.emplace(block, given, controls);
+  BlockScheduler &chosen = reordered ? *reordered : written;
+  result.carried = chosen.getCarried();
+  result.body = chosen.getBody();
+  chosen.apply();
   return result;
 }

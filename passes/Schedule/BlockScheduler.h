@@ -40,6 +40,9 @@ struct ScheduledBlock {
   /// The most bytes of the block's own buffers that are in use at a time if no
   /// transfer starts early.
   int64_t peakBytes = 0;
+  double carried = 0; ///< The seconds of all transfers in the block.
+  /// The block's problem and schedule; null if it has no transfers.
+  std::shared_ptr<const Body> body = nullptr;
 };
 
 /// Moves the collectives of a list of steps, and of the lists inside. Changes

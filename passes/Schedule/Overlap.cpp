@@ -22,8 +22,8 @@ static constexpr double kHastes[] = {2, 1, 4, 1e9};
 /// that place.
 static std::vector<double> getBeginnings(const Problem &problem) {
   std::vector<double> begin = {0};
-  for (double seconds : problem.steps)
-    begin.push_back(begin.back() + seconds);
+  for (const StepTime &step : problem.steps)
+    begin.push_back(begin.back() + step.seconds);
   return begin;
 }
 
@@ -33,6 +33,35 @@ static double getComputed(const Problem &problem) {
   for (const Transfer &transfer : problem.transfers)
     seconds += transfer.preparation;
   return seconds;
+}
+
+/// Returns the seconds of a body that runs once, if the link is busy for the
+/// first `backlog` of them.
+static double replay(const Body &body, double backlog) {
+  const Problem &problem = body.problem;
+  std::vector<double> arrives(problem.transfers.size());
+  double time = 0, linkFree = backlog;
+  for (size_t at = 0; at <= problem.steps.size(); ++at) {
+    for (const Event &event : body.schedule.events[at]) {
+      const Transfer &transfer = problem.transfers[event.transfer];
+      if (!event.isStart) {
+        time = std::max(time, arrives[event.transfer]);
+        continue;
+      }
+      time += transfer.preparation;
+      linkFree = std::max(linkFree, time) + transfer.seconds;
+      arrives[event.transfer] = linkFree;
+    }
+    if (at < problem.steps.size())
+      time += problem.steps[at].getSeconds(std::max(0.0, linkFree - time));
+  }
+  return time;
+}
+
+double StepTime::getSeconds(double backlog) const {
+  if (!first || backlog <= 0)
+    return seconds;
+  return seconds + replay(*first, backlog) - replay(*first, 0);
 }
 
 Schedule schedule::keep(const Problem &problem) {
@@ -55,10 +84,11 @@ namespace {
 /// Simulates a device that executes the steps once.
 class Simulation {
 public:
-  Simulation(const Problem &problem, const Limits &limits, double haste)
+  Simulation(const Problem &problem, const Limits &limits, double haste,
+             bool delaysSteps)
       : problem(problem), limits(limits), haste(haste),
-        begin(getBeginnings(problem)), states(problem.transfers.size()),
-        byNeed(problem.transfers.size()) {
+        delaysSteps(delaysSteps), begin(getBeginnings(problem)),
+        states(problem.transfers.size()), byNeed(problem.transfers.size()) {
     result.events.resize(problem.steps.size() + 1);
     for (unsigned i = 0; i < byNeed.size(); ++i)
       byNeed[i] = i;
@@ -75,8 +105,10 @@ public:
       startStanding();
       if (at == problem.steps.size())
         break;
-      startAhead();
-      time += problem.steps[at];
+      const StepTime &step = problem.steps[at];
+      if (!step.first || delaysSteps)
+        startAhead();
+      time += step.getSeconds(std::max(0.0, linkFree - time));
     }
     while (!underWay.empty())
       finish(underWay.front());
@@ -192,7 +224,7 @@ private:
     double toCarry = std::max(0.0, linkFree - time);
     for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
       // The link has enough to do until the next step is done.
-      if (linkFree > time + problem.steps[at])
+      if (linkFree > time + problem.steps[at].seconds)
         return;
       unsigned i = byNeed[k];
       if (states[i].isStarted)
@@ -200,7 +232,7 @@ private:
       const Transfer &transfer = problem.transfers[i];
       toCarry += transfer.seconds;
       double left = begin[transfer.needed] - begin[at];
-      if (left <= haste * toCarry + problem.steps[at] && mayStart(i) &&
+      if (left <= haste * toCarry + problem.steps[at].seconds && mayStart(i) &&
           makeRoom(i, /*mayWait=*/false)) {
         start(i);
         hold(i);
@@ -211,6 +243,9 @@ private:
   const Problem &problem;
   const Limits &limits;
   const double haste; ///< See kHastes.
+  /// Whether transfers may start before their place if the next step has
+  /// transfers inside, which they delay.
+  const bool delaysSteps;
   const std::vector<double> begin;
   std::vector<State> states;
   std::vector<unsigned> byNeed; ///< Transfers, soonest needed first.
@@ -226,11 +261,16 @@ private:
 
 Schedule schedule::overlap(const Problem &problem, const Limits &limits) {
   Schedule best = keep(problem);
-  for (double haste : kHastes) {
-    Schedule moved = Simulation(problem, limits, haste).run();
-    if (moved.seconds < best.seconds)
-      best = std::move(moved);
-  }
+  bool hasInner = llvm::any_of(problem.steps,
+                               [](const StepTime &step) { return step.first; });
+  for (bool delaysSteps : {true, false})
+    for (double haste : kHastes) {
+      if (!delaysSteps && !hasInner)
+        break;
+      Schedule moved = Simulation(problem, limits, haste, delaysSteps).run();
+      if (moved.seconds < best.seconds)
+        best = std::move(moved);
+    }
   return best;
 }
 
@@ -294,7 +334,8 @@ double schedule::getBound(const Problem &problem) {
   auto settle = [&](unsigned end) {
     for (; settled < end; ++settled) {
       double chain =
-          settled ? reached[settled - 1] + problem.steps[settled - 1] : 0;
+          settled ? reached[settled - 1] + problem.steps[settled - 1].seconds
+                  : 0;
       reached[settled] =
           std::max({chain, waits[settled], begin[settled] + before[settled]});
     }
@@ -315,6 +356,10 @@ double schedule::getBound(const Problem &problem) {
     jobs.push_back(
         {releases[i], transfer.seconds,
          begin.back() - begin[transfer.needed] + behind[transfer.needed + 1]});
+  for (auto [at, step] : llvm::enumerate(problem.steps))
+    if (step.carried > 0)
+      jobs.push_back({reached[at], step.carried,
+                      begin.back() - begin[at + 1] + behind[at + 2]});
   return std::max({reached.back(), getPreemptiveEnd(std::move(jobs)),
                    getComputed(problem)});
 }

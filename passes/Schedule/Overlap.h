@@ -9,6 +9,11 @@
 /// transfer in flight, it is idle; that time is called exposed. Times are in
 /// seconds, memory in bytes.
 ///
+/// A step can be a loop whose body has transfers, too. They use the same link:
+/// those of the first iteration wait until the link has carried the transfers
+/// that started before the loop. Each iteration ends when its transfers are
+/// done, so later iterations find the link free.
+///
 /// For example, take three steps of 2 s and a transfer of 3 s. The program as
 /// written has the transfer just before the last step. The transfer reads the
 /// result of the first step, and no step needs the result of the transfer:
@@ -26,6 +31,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace tp::schedule {
@@ -45,8 +51,25 @@ struct Transfer {
   llvm::SmallVector<unsigned, 2> after = {};
 };
 
+struct Body;
+
+struct StepTime {
+  double seconds; ///< Without preparations, and if the link is free before it.
+  /// The seconds of the transfers inside the step, over all iterations.
+  double carried = 0;
+  /// What the step does first, if there are transfers in it; otherwise null.
+  std::shared_ptr<const Body> first = nullptr;
+
+  StepTime(double seconds, double carried = 0,
+           std::shared_ptr<const Body> first = nullptr)
+      : seconds(seconds), carried(carried), first(std::move(first)) {}
+  /// The seconds of the step if the link is busy for the first `backlog` of
+  /// them.
+  double getSeconds(double backlog) const;
+};
+
 struct Problem {
-  std::vector<double> steps;       ///< Without preparations.
+  std::vector<StepTime> steps;
   std::vector<Transfer> transfers; ///< In program order.
 };
 
@@ -69,6 +92,12 @@ struct Schedule {
   double exposed = 0; ///< The part of it in which the device is idle.
 };
 
+/// The body of a loop or branch, and its schedule.
+struct Body {
+  Problem problem;
+  Schedule schedule;
+};
+
 /// The schedule that starts every transfer at its place and waits for it
 /// immediately.
 Schedule keep(const Problem &problem);
@@ -78,14 +107,17 @@ Schedule keep(const Problem &problem);
 /// stay within the limits, so that memory grows by at most `limits.bytes`. The
 /// transfer that is needed soonest goes first. It starts before its place if
 /// the time until it is needed is short compared with the link's work until
-/// then. The schedule is never slower than `keep`.
+/// then. Where that is faster, no transfer starts before its place if it would
+/// delay the transfers inside the next step. The schedule is never slower than
+/// `keep`.
 Schedule overlap(const Problem &problem, const Limits &limits);
 
 /// A lower bound on the seconds of any schedule of the steps in this order,
 /// with any amount of memory. It is the larger of the longest chain of steps
 /// and transfers, and the time that the link needs if transfers may be
 /// interrupted (Jackson's preemptive schedule: of the transfers that may start,
-/// the one with the longest tail goes first).
+/// the one with the longest tail goes first). The transfers inside a step count
+/// as one that may start when the step does.
 double getBound(const Problem &problem);
 
 } // namespace tp::schedule

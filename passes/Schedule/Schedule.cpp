@@ -5,7 +5,7 @@
 
 #include "BlockScheduler.h"
 #include "SoftwarePipeline.h"
-#include "StackedGathers.h"
+#include "StackedCollectives.h"
 
 #include "lib/Cost/ProgramCost.h"
 
@@ -31,7 +31,7 @@ namespace {
 
 /// A way to transform a loop.
 struct LoopForm {
-  bool spreads = false; ///< Stacked gathers are made layer by layer.
+  Spread spread = {};
   Shifts shifts = {};
 };
 
@@ -80,14 +80,14 @@ LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
   if (!loop)
     return copy;
   auto copied = cast<step::LoopOp>(copy.map.lookup(loop.getOperation()));
-  if (form.spreads)
-    spreadStackedGathers(copied);
-  if (form.shifts.ahead + form.shifts.behind > 0) {
-    copy.limits.bytes =
-        std::min(limits.bytes,
-                 given.limits.bytes - getPipelineBytes(copied, form.shifts));
+  int64_t held = form.spread.sums ? getStackedSumBytes(copied) : 0;
+  spreadStacked(copied, form.spread);
+  bool isPipelined = form.shifts.ahead + form.shifts.behind > 0;
+  if (isPipelined)
+    held += getPipelineBytes(copied, form.shifts);
+  copy.limits.bytes = std::min(limits.bytes, given.limits.bytes - held);
+  if (isPipelined)
     pipeline(copied, form.shifts);
-  }
   return copy;
 }
 
@@ -95,8 +95,8 @@ LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
 /// early in an iteration, has enough time and need not be shifted. So each form
 /// shifts only some collectives: some of those that are needed first run an
 /// iteration ahead, and some of those that start last run an iteration behind.
-/// Gathers of stacked weights that are made inside the loop can all run ahead,
-/// since they need no extra buffers.
+/// If gathers of stacks are made inside the loop, all gathers run ahead, since
+/// those of stacks need no extra buffers.
 std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
   auto getCounts = [](unsigned all) {
     llvm::SmallVector<unsigned> counts = {0};
@@ -107,19 +107,21 @@ std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
     return counts;
   };
   std::vector<LoopForm> forms;
-  Shifts most = getMostShifts(loop);
-  for (unsigned behind : getCounts(most.behind))
-    for (unsigned ahead : getCounts(most.ahead))
-      if (ahead + behind > 0)
-        forms.push_back({/*spreads=*/false, {ahead, behind}});
-  if (!hasStackedGathers(loop))
-    return forms;
-  Copy spread = rewrite(loop, {/*spreads=*/true});
-  most =
-      getMostShifts(cast<step::LoopOp>(spread.map.lookup(loop.getOperation())));
-  spread.program.erase();
-  for (unsigned behind : getCounts(most.behind))
-    forms.push_back({/*spreads=*/true, {most.ahead, behind}});
+  Spread stacked = findStacked(loop);
+  for (bool gathers : {false, true})
+    for (bool sums : {false, true}) {
+      if ((gathers && !stacked.gathers) || (sums && !stacked.sums))
+        continue;
+      Spread spread = {gathers, sums};
+      Copy tried = rewrite(loop, {spread});
+      Shifts most = getMostShifts(
+          cast<step::LoopOp>(tried.map.lookup(loop.getOperation())));
+      tried.program.erase();
+      for (unsigned behind : getCounts(most.behind))
+        for (unsigned ahead : getCounts(most.ahead))
+          if (gathers ? ahead == most.ahead : sums || ahead + behind > 0)
+            forms.push_back({spread, {ahead, behind}});
+    }
   return forms;
 }
 
@@ -156,7 +158,8 @@ void LoopPipeliner::improve(size_t number) {
 std::pair<step::ProgramOp, Prediction> LoopPipeliner::run() {
   program.walk([&](step::LoopOp loop) { // inner ones first
     Shifts most = getMostShifts(loop);
-    if (most.ahead + most.behind > 0 || hasStackedGathers(loop))
+    Spread stacked = findStacked(loop);
+    if (most.ahead + most.behind > 0 || stacked.gathers || stacked.sums)
       loops.push_back(loop);
   });
   if (loops.empty())

@@ -47,7 +47,7 @@ private:
     return root.getDefiningOp<step::AllocOp>() && root.getParentBlock() == body;
   }
   bool findSource(Value root, Steps &found) const;
-  bool receivesItsPart(step::CollectiveStartOp start) const;
+  bool hasOwnParts(Value root) const;
   std::optional<Candidate> getAhead(step::CollectiveStartOp start) const;
   std::optional<Candidate> getBehind(step::CollectiveStartOp start) const;
   bool hasOnlyUsersIn(Value root, const Steps &steps) const {
@@ -133,22 +133,22 @@ bool Finder::findSource(Value root, Steps &found) const {
   });
 }
 
-/// Returns true if each iteration receives into its own part of a buffer that
-/// is allocated outside of the loop, and reads no other part of that buffer.
-bool Finder::receivesItsPart(step::CollectiveStartOp start) const {
-  Value root = step::getRoot(start.getDestination());
-  auto accesses = getAccesses(start);
-  const Access &part = *llvm::find_if(
-      accesses, [](const Access &access) { return access.isWrite; });
-  if (part.moves == 0 || std::abs(part.moves) < part.end - part.begin)
-    return false;
-  return llvm::all_of(users.lookup(root), [&](Operation *user) {
-    return llvm::all_of(getAccesses(user), [&](const Access &access) {
-      return access.root != root ||
-             (access.isWrite == (user == start) && access.moves == part.moves &&
-              access.begin >= part.begin && access.end <= part.end);
-    });
-  });
+/// Returns true if each iteration accesses only its own part of `root`, a
+/// buffer that is allocated outside of the loop.
+bool Finder::hasOwnParts(Value root) const {
+  std::optional<Access> part;
+  for (Operation *user : users.lookup(root))
+    for (const Access &access : getAccesses(user)) {
+      if (access.root != root)
+        continue;
+      if (!part)
+        part = access;
+      if (access.moves != part->moves)
+        return false;
+      part->begin = std::min(part->begin, access.begin);
+      part->end = std::max(part->end, access.end);
+    }
+  return part && std::abs(part->moves) >= part->end - part->begin;
 }
 
 std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
@@ -157,7 +157,7 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
   // Give up if another step writes to the destination: that step would have to
   // stay after the collective.
   if (writers.lookup(destination).size() != 1 ||
-      (!isOwn(destination) && !receivesItsPart(start)))
+      (!isOwn(destination) && !hasOwnParts(destination)))
     return std::nullopt;
   Candidate candidate;
   candidate.steps.insert(start);
@@ -181,15 +181,21 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
 
 /// All steps that access the collective's result, or data computed from it,
 /// move with the collective. They may also read buffers that other steps of an
-/// iteration write, but only buffers that are allocated in the loop's body.
+/// iteration write: buffers that are allocated in the loop's body, and
+/// iterations' own parts of other buffers.
 std::optional<Candidate>
 Finder::getBehind(step::CollectiveStartOp start) const {
   Candidate candidate;
   Steps &steps = candidate.steps;
   llvm::SetVector<Value> written, read;
-  auto addWritten = [&](Value root) {
-    if (written.insert(root))
-      steps.insert_range(users.lookup(root));
+  // Steps that wrote an iteration's own part before stay where they are.
+  auto addWritten = [&](Value root, Operation *writer) {
+    if (!written.insert(root))
+      return;
+    bool areParts = !isOwn(root) && hasOwnParts(root);
+    for (Operation *user : users.lookup(root))
+      if (!areParts || numbers.lookup(user) > numbers.lookup(writer))
+        steps.insert(user);
   };
   steps.insert(start);
   for (unsigned i = 0; i < steps.size(); ++i) {
@@ -197,7 +203,7 @@ Finder::getBehind(step::CollectiveStartOp start) const {
       return std::nullopt;
     for (const Access &access : getAccesses(steps[i])) {
       if (access.isWrite)
-        addWritten(access.root);
+        addWritten(access.root, steps[i]);
       else
         read.insert(access.root);
     }
@@ -208,7 +214,7 @@ Finder::getBehind(step::CollectiveStartOp start) const {
     bool isWritten = writers.contains(root);
     if (isOwn(root) && isWritten)
       candidate.shared.insert(root);
-    else if (isWritten)
+    else if (isWritten && !hasOwnParts(root))
       return std::nullopt; // it changes before a later iteration reads it
   }
   candidate.place = numbers.size();

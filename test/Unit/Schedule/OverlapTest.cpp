@@ -9,7 +9,6 @@
 
 #include "gtest/gtest.h"
 
-#include <numeric>
 #include <random>
 
 using namespace tp::schedule;
@@ -19,25 +18,26 @@ namespace {
 constexpr Limits kPlenty = {1 << 20, 64};
 
 double getComputed(const Problem &problem) {
-  double seconds =
-      std::accumulate(problem.steps.begin(), problem.steps.end(), 0.0);
+  double seconds = 0;
+  for (const StepTime &step : problem.steps)
+    seconds += step.seconds;
   for (const Transfer &transfer : problem.transfers)
     seconds += transfer.preparation;
   return seconds;
 }
 
-/// Does what a schedule says.
+/// Does what a schedule says. The link is busy with something else at first.
 class Device {
 public:
-  Device(const Problem &problem, const Schedule &schedule)
+  Device(const Problem &problem, const Schedule &schedule, double backlog = 0)
       : problem(problem), started(problem.transfers.size(), -1), done(started),
-        arrives(problem.transfers.size()) {
+        arrives(problem.transfers.size()), free(backlog) {
     for (unsigned at = 0; at < schedule.events.size(); ++at) {
       for (const Event &event : schedule.events[at])
         happen(event, at);
       checkPlace(at);
       if (at < problem.steps.size())
-        time += problem.steps[at];
+        run(problem.steps[at]);
     }
   }
 
@@ -67,6 +67,16 @@ private:
     }
   }
 
+  /// A loop's first iteration finds the link as it is, the others find it free.
+  void run(const StepTime &step) {
+    if (step.first) {
+      const auto &[body, schedule] = *step.first;
+      time += Device(body, schedule, std::max(0.0, free - time)).time;
+      time -= Device(body, schedule).time;
+    }
+    time += step.seconds;
+  }
+
   /// While the step at a place runs. What starts and ends before it at its
   /// place is held by the program as it is written, too.
   void checkPlace(int at) {
@@ -89,8 +99,20 @@ private:
   const Problem &problem;
   std::vector<int> started, done;
   std::vector<double> arrives;
-  double free = 0;
+  double free;
 };
+
+/// A loop of bodies that are scheduled by themselves.
+StepTime makeLoop(const Problem &body, unsigned count) {
+  double carried = 0;
+  for (const StepTime &step : body.steps)
+    carried += step.carried;
+  for (const Transfer &transfer : body.transfers)
+    carried += transfer.seconds;
+  Schedule schedule = overlap(body, kPlenty);
+  return {count * schedule.seconds, count * carried,
+          std::make_shared<const Body>(Body{body, schedule})};
+}
 
 /// The example of the header.
 TEST(Overlap, TravelsBesideSteps) {
@@ -173,12 +195,43 @@ TEST(Overlap, OneAfterTheOther) {
   EXPECT_EQ(schedule.seconds, 12);
 }
 
+// A gather that is needed behind a loop would delay the gathers inside, each of
+// which is needed at once. It starts behind the loop, beside the step there.
+TEST(Overlap, DelaysNoLoop) {
+  Problem body;
+  body.steps = {2};
+  body.transfers = {{0, 0, 0, 1, 10}};
+  Problem problem;
+  problem.steps = {makeLoop(body, 4), 5, 1};
+  problem.transfers = {{0, 2, 2, 6, 10}};
+  EXPECT_EQ(problem.steps[0].seconds, 12);
+  EXPECT_EQ(problem.steps[0].carried, 4);
+  EXPECT_EQ(problem.steps[0].getSeconds(/*backlog=*/6), 18);
+  Schedule schedule = overlap(problem, kPlenty);
+  EXPECT_EQ(schedule.seconds, 19);
+  EXPECT_TRUE(schedule.events[0].empty());
+  EXPECT_EQ(getBound(problem), 18);
+  // Inside a loop with room, it travels while the first iteration computes.
+  body.transfers = {{0, 1, 1, 1, 10}};
+  problem.steps[0] = makeLoop(body, 4);
+  EXPECT_EQ(problem.steps[0].seconds, 8);
+  problem.transfers[0].seconds = 1;
+  EXPECT_EQ(overlap(problem, kPlenty).seconds, 14);
+}
+
+/// Some of the steps are loops, at most `depth` in each other.
 Problem makeRandom(std::mt19937 &engine, unsigned numSteps,
-                   unsigned numTransfers) {
+                   unsigned numTransfers, unsigned depth = 0) {
   auto below = [&](unsigned n) { return unsigned(engine() % n); };
   Problem problem;
-  for (unsigned i = 0; i < numSteps; ++i)
-    problem.steps.push_back(below(6));
+  for (unsigned i = 0; i < numSteps; ++i) {
+    if (depth > 0 && below(3) == 0) {
+      Problem body = makeRandom(engine, below(4), below(3), depth - 1);
+      problem.steps.push_back(makeLoop(body, 1 + below(3)));
+    } else {
+      problem.steps.push_back(below(6));
+    }
+  }
   std::vector<unsigned> places;
   for (unsigned i = 0; i < numTransfers; ++i)
     places.push_back(below(numSteps + 1));
@@ -202,7 +255,7 @@ Problem makeRandom(std::mt19937 &engine, unsigned numSteps,
 TEST(Overlap, RandomProblems) {
   std::mt19937 engine(1);
   for (int round = 0; round < 20000; ++round) {
-    Problem problem = makeRandom(engine, engine() % 9, engine() % 7);
+    Problem problem = makeRandom(engine, engine() % 9, engine() % 7, round % 3);
     Limits limits = {int64_t(engine() % 30), unsigned(1 + engine() % 4)};
     Schedule schedule = overlap(problem, limits);
     Device device(problem, schedule);
@@ -263,7 +316,7 @@ private:
                         }))
           start(start, i);
       if (at < problem.steps.size())
-        time += problem.steps[at];
+        time += problem.steps[at].seconds;
     }
     for (double end : arrives)
       time = std::max(time, end);
