@@ -310,7 +310,8 @@ static double getPreemptiveEnd(std::vector<Job> jobs) {
   return end;
 }
 
-double schedule::getBound(const Problem &problem) {
+/// Returns the bound of a part of a problem.
+static double getPartBound(const Problem &problem) {
   size_t numSteps = problem.steps.size();
   std::vector<double> begin = getBeginnings(problem);
   // For each place, add up the preparations that must run before it, because
@@ -362,4 +363,63 @@ double schedule::getBound(const Problem &problem) {
                       begin.back() - begin[at + 1] + behind[at + 2]});
   return std::max({reached.back(), getPreemptiveEnd(std::move(jobs)),
                    getComputed(problem)});
+}
+
+/// Returns the places that split a problem into independent parts. No transfer
+/// can start before such a place and be needed after it. If transfers are
+/// needed at the place, no others can start there, since these could start
+/// before the device waits for those.
+static llvm::SmallVector<unsigned> getSplits(const Problem &problem) {
+  size_t numSteps = problem.steps.size();
+  // For each place, the change in the number of transfers that may run on both
+  // of its sides.
+  std::vector<int> spanning(numSteps + 2);
+  std::vector<bool> isEarliest(numSteps + 1), isNeeded(numSteps + 1);
+  for (const Transfer &transfer : problem.transfers) {
+    isEarliest[transfer.earliest] = isNeeded[transfer.needed] = true;
+    if (transfer.earliest < transfer.needed) {
+      ++spanning[transfer.earliest + 1];
+      --spanning[transfer.needed];
+    }
+  }
+  llvm::SmallVector<unsigned> splits = {0};
+  int count = 0;
+  for (unsigned place = 1; place < numSteps; ++place) {
+    count += spanning[place];
+    if (count == 0 && !(isEarliest[place] && isNeeded[place]))
+      splits.push_back(place);
+  }
+  splits.push_back(numSteps);
+  return splits;
+}
+
+double schedule::getBound(const Problem &problem) {
+  llvm::SmallVector<unsigned> splits = getSplits(problem);
+  size_t numParts = splits.size() - 1;
+  std::vector<Problem> parts(numParts);
+  for (auto [part, begin, end] :
+       llvm::zip(parts, splits, llvm::drop_begin(splits)))
+    part.steps.assign(problem.steps.begin() + begin,
+                      problem.steps.begin() + end);
+  // A transfer that may start at a split belongs to the part after it; at the
+  // end, to the last part.
+  std::vector<std::pair<size_t, unsigned>> partOf;
+  for (const Transfer &transfer : problem.transfers) {
+    size_t number = std::min<size_t>(
+        llvm::upper_bound(splits, transfer.earliest) - splits.begin() - 1,
+        numParts - 1);
+    Problem &part = parts[number];
+    partOf.push_back({number, unsigned(part.transfers.size())});
+    Transfer &own = part.transfers.emplace_back(transfer);
+    for (unsigned *place : {&own.earliest, &own.place, &own.needed})
+      *place -= splits[number];
+    own.after.clear();
+    for (unsigned before : transfer.after)
+      if (partOf[before].first == number)
+        own.after.push_back(partOf[before].second);
+  }
+  double seconds = 0;
+  for (const Problem &part : parts)
+    seconds += getPartBound(part);
+  return seconds;
 }

@@ -167,12 +167,14 @@ std::pair<step::ProgramOp, Prediction> LoopPipeliner::run() {
   Copy asWritten = rewrite(nullptr, {});
   Prediction prediction = scheduleBy(asWritten.program, limits);
   asWritten.program.erase();
+  double written = prediction.written;
   best = prediction.scheduled;
   bound = prediction.bound;
   for (size_t i = 0; i < loops.size(); ++i)
     if (loops[i])
       improve(i);
   prediction = scheduleBy(program, limits);
+  prediction.written = written;
   prediction.bound = std::min(prediction.bound, bound);
   return {program, prediction};
 }

@@ -6,6 +6,7 @@
 #include "Conflicts.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -187,7 +188,8 @@ std::optional<Candidate>
 Finder::getBehind(step::CollectiveStartOp start) const {
   Candidate candidate;
   Steps &steps = candidate.steps;
-  llvm::SetVector<Value> written, read;
+  llvm::SetVector<Value> written;
+  llvm::MapVector<Value, unsigned> read; // and the first step that reads it
   // Steps that wrote an iteration's own part before stay where they are.
   auto addWritten = [&](Value root, Operation *writer) {
     if (!written.insert(root))
@@ -202,26 +204,36 @@ Finder::getBehind(step::CollectiveStartOp start) const {
     if (step::isControlOp(steps[i]))
       return std::nullopt;
     for (const Access &access : getAccesses(steps[i])) {
-      if (access.isWrite)
+      unsigned number = numbers.lookup(steps[i]);
+      if (access.isWrite) {
         addWritten(access.root, steps[i]);
-      else
-        read.insert(access.root);
+      } else {
+        unsigned &first = read.insert({access.root, number}).first->second;
+        first = std::min(first, number);
+      }
     }
   }
-  for (Value root : read) {
-    if (written.contains(root))
+  auto changesAfter = [&](Value root, unsigned first) {
+    return llvm::any_of(writers.lookup(root), [&](Operation *writer) {
+      return numbers.lookup(writer) > first;
+    });
+  };
+  for (auto [root, first] : read) {
+    if (written.contains(root) || !writers.contains(root))
       continue;
-    bool isWritten = writers.contains(root);
-    if (isOwn(root) && isWritten)
-      candidate.shared.insert(root);
-    else if (isWritten && !hasOwnParts(root))
+    if (changesAfter(root, first) || (!isOwn(root) && !hasOwnParts(root)))
       return std::nullopt; // it changes before a later iteration reads it
+    if (isOwn(root))
+      candidate.shared.insert(root);
   }
   candidate.place = numbers.size();
   for (Operation *step : llvm::to_vector(steps))
     if (auto other = dyn_cast<step::CollectiveStartOp>(step)) {
       // Reject a candidate that sends its result again, in a second transfer.
-      if (written.contains(step::getRoot(other.getSource())))
+      Value source = step::getRoot(other.getSource());
+      if (llvm::any_of(writers.lookup(source), [&](Operation *writer) {
+            return writer != other && steps.contains(writer);
+          }))
         return std::nullopt;
       candidate.place = std::min(candidate.place, numbers.lookup(other));
       steps.insert(*other.getToken().user_begin());

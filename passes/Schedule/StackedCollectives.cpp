@@ -12,8 +12,8 @@ using namespace tp::schedule;
 namespace {
 
 /// A collective of all layers. A gather is followed by a copy that puts the
-/// devices' parts of each layer next to each other; before a scatter, a copy
-/// does the reverse. A sum in place has no copy.
+/// devices' parts of each layer next to each other. Before a reduce-scatter, a
+/// copy does the reverse. An all-reduce has no copy.
 struct Stacked {
   step::CollectiveStartOp start;
   step::CopyOp copy;
@@ -21,10 +21,7 @@ struct Stacked {
   int64_t whole = 0;       ///< Elements of a layer.
   bool isReversed = false; ///< The first iteration uses the last layer.
 
-  bool isGather() const {
-    return step::CollectiveStartOp(start).getKind() ==
-           step::CollectiveKind::AllGather;
-  }
+  bool isGather() { return start.getKind() == step::CollectiveKind::AllGather; }
 };
 
 /// For each root buffer, the accesses of a block's steps to it, in program
@@ -176,12 +173,29 @@ static std::optional<Stacked> readGather(step::CollectiveStartOp start,
   return stacked;
 }
 
+/// Returns true if sums of the layers can be made in `loop`, each as soon as
+/// its iteration has computed the layer: no other step changes the stack
+/// before `end`, and none uses the destination before the sum's `start`.
+static bool canSumInside(step::LoopOp loop, Value stack, Operation *end,
+                         const Uses &uses, Stacked &stacked) {
+  Value destination = step::getRoot(stacked.start.getDestination());
+  if (!stack.getDefiningOp<step::AllocOp>())
+    return false;
+  for (const Uses::Use &use : uses.get(stack))
+    if (loop->isBeforeInBlock(use.step) && use.step->isBeforeInBlock(end) &&
+        (use.access.isWrite || stack == destination))
+      return false;
+  for (const Uses::Use &use : uses.get(destination))
+    if (stack != destination && use.step->isBeforeInBlock(stacked.start))
+      return false;
+  return usesItsLayer(loop, stack, /*mayWrite=*/true, stacked);
+}
+
 static std::optional<Stacked> readScatter(step::CollectiveStartOp start,
                                           step::LoopOp loop, const Uses &uses) {
   Stacked stacked;
   stacked.start = start;
-  Value source = step::getRoot(start.getSource()),
-        destination = step::getRoot(start.getDestination());
+  Value source = step::getRoot(start.getSource());
   auto sent = uses.get(source);
   if (start.getKind() != step::CollectiveKind::ReduceScatter ||
       !loop->isBeforeInBlock(start) || !source.getDefiningOp<step::AllocOp>() ||
@@ -199,45 +213,28 @@ static std::optional<Stacked> readScatter(step::CollectiveStartOp start,
   stacked.part = sizes->part;
   stacked.whole = sizes->places * sizes->part;
   if (!hasLayers(stacked, cast<MemRefType>(start.getDestination().getType()),
-                 loop))
-    return std::nullopt;
-  // From the loop on, the stack must not change, and before the scatter, no
-  // step may use the destination.
-  Value stack = step::getRoot(stacked.copy.getSource());
-  if (!stack.getDefiningOp<step::AllocOp>() ||
-      !destination.getDefiningOp<step::AllocOp>())
-    return std::nullopt;
-  for (const Uses::Use &use : uses.get(stack))
-    if (use.access.isWrite && loop->isBeforeInBlock(use.step) &&
-        use.step->isBeforeInBlock(stacked.copy))
-      return std::nullopt;
-  for (const Uses::Use &use : uses.get(destination))
-    if (use.step->isBeforeInBlock(start))
-      return std::nullopt;
-  if (!usesItsLayer(loop, stack, /*mayWrite=*/true, stacked))
+                 loop) ||
+      !canSumInside(loop, step::getRoot(stacked.copy.getSource()), stacked.copy,
+                    uses, stacked))
     return std::nullopt;
   return stacked;
 }
 
-/// A sum of all layers in place.
-static std::optional<Stacked> readSum(step::CollectiveStartOp start,
-                                      step::LoopOp loop, const Uses &uses) {
+static std::optional<Stacked> readAllReduce(step::CollectiveStartOp start,
+                                            step::LoopOp loop,
+                                            const Uses &uses) {
   Stacked stacked;
   stacked.start = start;
-  Value stack = step::getRoot(start.getSource());
   auto type = cast<MemRefType>(start.getSource().getType());
   if (start.getKind() != step::CollectiveKind::AllReduce ||
-      start.getSource() != start.getDestination() ||
-      !loop->isBeforeInBlock(start) || !stack.getDefiningOp<step::AllocOp>() ||
+      !loop->isBeforeInBlock(start) ||
       type.getNumElements() % loop.getCount() != 0)
     return std::nullopt;
   stacked.part = stacked.whole = type.getNumElements() / loop.getCount();
-  if (!hasLayers(stacked, type, loop))
-    return std::nullopt;
-  for (const Uses::Use &use : uses.get(stack))
-    if (loop->isBeforeInBlock(use.step) && use.step->isBeforeInBlock(start))
-      return std::nullopt;
-  if (!usesItsLayer(loop, stack, /*mayWrite=*/true, stacked))
+  if (!hasLayers(stacked, type, loop) ||
+      !isDense(cast<MemRefType>(start.getDestination().getType())) ||
+      !canSumInside(loop, step::getRoot(start.getSource()), start, uses,
+                    stacked))
     return std::nullopt;
   return stacked;
 }
@@ -248,7 +245,7 @@ static llvm::SmallVector<Stacked> find(step::LoopOp loop) {
     return found;
   Uses uses(*loop->getBlock());
   for (auto start : loop->getBlock()->getOps<step::CollectiveStartOp>())
-    for (auto *readAs : {readGather, readScatter, readSum})
+    for (auto *readAs : {readGather, readScatter, readAllReduce})
       if (std::optional<Stacked> stacked = readAs(start, loop, uses))
         found.push_back(*stacked);
   return found;
@@ -256,25 +253,26 @@ static llvm::SmallVector<Stacked> find(step::LoopOp loop) {
 
 Spread schedule::findStacked(step::LoopOp loop) {
   Spread spread;
-  for (const Stacked &stacked : find(loop))
+  for (Stacked &stacked : find(loop))
     (stacked.isGather() ? spread.gathers : spread.sums) = true;
   return spread;
 }
 
 int64_t schedule::getStackedSumBytes(step::LoopOp loop) {
   int64_t bytes = 0;
-  for (const Stacked &stacked : find(loop))
-    if (!stacked.isGather() && stacked.copy) {
-      step::CollectiveStartOp start = stacked.start;
-      bytes += step::getEndByte(
-          step::bufferTypeOf(step::getRoot(start.getDestination())));
-    }
+  for (Stacked &stacked : find(loop)) {
+    Value source = step::getRoot(stacked.start.getSource()),
+          destination = step::getRoot(stacked.start.getDestination());
+    if (!stacked.isGather() && source != destination &&
+        destination.getDefiningOp<step::AllocOp>())
+      bytes += step::getEndByte(step::bufferTypeOf(destination));
+  }
   return bytes;
 }
 
 /// Creates a view of the iteration's layer, of `size` elements, in a dense
 /// buffer of layers.
-static Value createLayer(OpBuilder &builder, Stacked stacked, Value buffer,
+static Value createLayer(OpBuilder &builder, Stacked &stacked, Value buffer,
                          int64_t size, int64_t layers) {
   Value root = step::getRoot(buffer);
   MemRefType type = step::bufferTypeOf(buffer);
@@ -305,7 +303,7 @@ void schedule::spreadStacked(step::LoopOp loop, Spread spread) {
   Block *body = &loop.getBody().front();
   OpBuilder ahead = OpBuilder::atBlockBegin(body),
             behind = OpBuilder::atBlockEnd(body);
-  for (const Stacked &stacked : find(loop)) {
+  for (Stacked &stacked : find(loop)) {
     bool isGather = stacked.isGather();
     if (!(isGather ? spread.gathers : spread.sums))
       continue;

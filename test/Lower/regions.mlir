@@ -60,6 +60,33 @@ func.func @stack(%x: tensor<4xf32>) -> tensor<3x4xf32> {
   return %r : tensor<3x4xf32>
 }
 
+// If slices are aligned, they are written through a view that moves, here from
+// the last one to the first.
+// CHECK-LABEL: step.program @moving
+// CHECK:       ^bb0(%{{.*}}: memref<16xf32>, %[[Y:.*]]: memref<3x16xf32>):
+// CHECK:         step.loop 3 {
+// CHECK-NEXT:      %[[SLICE:.*]] = step.view %[[Y]] by -16 of loop 0 : memref<3x16xf32> as memref<16xf32, strided<[1], offset: 32>>
+// CHECK-NEXT:      step.rows [16] reads(%{{.*}}) writes(%[[SLICE]]
+// CHECK:             math.exp
+// CHECK-NOT:         step.counter
+// CHECK:             step.store
+// CHECK-NOT:       step.rows
+// CHECK:         }
+func.func @moving(%x: tensor<16xf32>) -> tensor<3x16xf32> {
+  %zero = tp.constant dense<0> : tensor<i32>
+  %two = tp.constant dense<2> : tensor<i32>
+  %none = tp.constant dense<0.0> : tensor<3x16xf32>
+  %r = tp.for 3 (%none) {
+  ^bb0(%i: tensor<i32>, %s: tensor<3x16xf32>):
+    %y = tp.exp %x : tensor<16xf32>
+    %row = tp.reshape %y : tensor<16xf32> -> tensor<1x16xf32>
+    %j = tp.sub %two, %i : tensor<i32>
+    %n = tp.dynamic_update_slice %s, %row [%j, %zero] : (tensor<3x16xf32>, tensor<1x16xf32>, tensor<i32>, tensor<i32>) -> tensor<3x16xf32>
+    tp.yield %n : tensor<3x16xf32>
+  } : (tensor<3x16xf32>) -> tensor<3x16xf32>
+  return %r : tensor<3x16xf32>
+}
+
 // A slice that begins at a known place is a view; one that does not move evenly is
 // computed.
 // CHECK-LABEL: step.program @starts

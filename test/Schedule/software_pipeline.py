@@ -1,12 +1,14 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Layers in loops whose collectives travel in other iterations than their own:
-software_pipeline.py MACHINE WORK MPIRUN...
+software_pipeline.py WORK MPIRUN...
 
 * layers: each iteration gathers two weights of its layer, and adds its number;
 * sums: each gathers a weight, and sums what is a gradient of its layer over the devices;
 * stacks: two loops need the weights of all layers, which are gathered in front of them as the
-  program is written.
+  program is written;
+* gradients: a loop computes gradients of all layers, from the last to the first, which are summed
+  behind it as the program is written, with a scatter and with an all-reduce.
 
 With overlap and without, on threads and with MPI, the outputs must be the same bits, for as many
 bytes, and the arena no larger than without and what may be under way."""
@@ -18,8 +20,10 @@ import sys
 
 IN_FLIGHT = 1 << 20
 INPUTS = pathlib.Path(__file__).parent / "Inputs"
-# Of layers there is too little memory for the weights of all at once.
-PROGRAMS = {"layers": "memory=1600KiB", "sums": "", "stacks": ""}
+# Of layers there is too little memory for the weights of all at once. Where a collective takes long
+# to start, gradients are summed together.
+PROGRAMS = {"layers": ("even", "memory=1600KiB"), "sums": ("even", ""), "stacks": ("even", ""),
+            "gradients": ("slow-starts", "")}
 
 
 def call(*arguments):
@@ -46,7 +50,8 @@ def count(steps):
     return elements, launches
 
 
-def test(name, layers, machine, folder, mpirun):
+def test(name, layers, folder, mpirun):
+    machine, words = PROGRAMS[name]
     text = (INPUTS / f"{name}.mlir").read_text()
     path = folder / f"{name}.mlir"
     path.write_text(text.replace("LAYERS", str(layers)).replace("LAST", str(layers - 1)))
@@ -54,7 +59,7 @@ def test(name, layers, machine, folder, mpirun):
     for overlap in ("true", "false"):
         base = folder / f"{name}-{overlap}"
         call("tp-opt", path, "-o", f"{base}.step", f"--tp-artifact={base}.tpx",
-             f"--tp-compile=machine={machine} {PROGRAMS[name]} overlap={overlap} chunk=false "
+             f"--tp-compile=machine={INPUTS / machine}.json {words} overlap={overlap} chunk=false "
              f"in_flight={IN_FLIGHT}B")
         result = f"{base}.safetensors"
         run = ["tp-run", f"{base}.tpx", "--seed=5", f"--output={result}"]
@@ -79,12 +84,12 @@ def test(name, layers, machine, folder, mpirun):
 
 
 def main():
-    machine, work, *mpirun = sys.argv[1:]
+    work, *mpirun = sys.argv[1:]
     folder = pathlib.Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
         for layers in (2, 3, 5, 8):
-            test(name, layers, machine, folder, mpirun)
+            test(name, layers, folder, mpirun)
 
 
 if __name__ == "__main__":

@@ -195,6 +195,21 @@ TEST(Overlap, OneAfterTheOther) {
   EXPECT_EQ(schedule.seconds, 12);
 }
 
+// Nothing travels past the second step: the bound is that of what comes before
+// it, and that of what comes after. The link is idle while the second step
+// runs.
+TEST(Overlap, BoundOfParts) {
+  Problem problem;
+  problem.steps = {1, 10, 1};
+  problem.transfers = {{0, 1, 1, 5, 10}, {2, 3, 3, 5, 10}};
+  EXPECT_EQ(getBound(problem), 20);
+  EXPECT_EQ(overlap(problem, kPlenty).seconds, 20);
+  // A transfer that may run past it, and another that waits for it.
+  problem.transfers = {{0, 1, 3, 5, 10}, {2, 3, 3, 5, 10, 0, {0}}};
+  EXPECT_EQ(getBound(problem), 16);
+  EXPECT_EQ(overlap(problem, kPlenty).seconds, 16);
+}
+
 // A gather that is needed behind a loop would delay the gathers inside, each of
 // which is needed at once. It starts behind the loop, beside the step there.
 TEST(Overlap, DelaysNoLoop) {
