@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <optional>
 #include <queue>
 
 using namespace tp;
@@ -393,7 +394,8 @@ static llvm::SmallVector<unsigned> getSplits(const Problem &problem) {
   return splits;
 }
 
-double schedule::getBound(const Problem &problem) {
+/// Returns the sum of the bounds of a problem's independent parts.
+static double getBoundByParts(const Problem &problem) {
   llvm::SmallVector<unsigned> splits = getSplits(problem);
   size_t numParts = splits.size() - 1;
   std::vector<Problem> parts(numParts);
@@ -422,4 +424,33 @@ double schedule::getBound(const Problem &problem) {
   for (const Problem &part : parts)
     seconds += getPartBound(part);
   return seconds;
+}
+
+/// Returns the problem without the transfers that may run during more than
+/// `most` steps.
+static Problem dropLongest(const Problem &problem, unsigned most) {
+  Problem result;
+  result.steps = problem.steps;
+  std::vector<std::optional<unsigned>> numbers;
+  for (const Transfer &transfer : problem.transfers) {
+    numbers.emplace_back();
+    if (transfer.needed - transfer.earliest > most)
+      continue;
+    numbers.back() = result.transfers.size();
+    Transfer &kept = result.transfers.emplace_back(transfer);
+    kept.after.clear();
+    for (unsigned before : transfer.after)
+      if (numbers[before])
+        kept.after.push_back(*numbers[before]);
+  }
+  return result;
+}
+
+double schedule::getBound(const Problem &problem) {
+  double bound = getBoundByParts(problem);
+  // Transfers that may run at almost any time keep a problem in one piece. The
+  // other transfers alone may give a better bound.
+  for (unsigned most = problem.steps.size() / 2; most >= 8; most /= 2)
+    bound = std::max(bound, getBoundByParts(dropLongest(problem, most)));
+  return bound;
 }

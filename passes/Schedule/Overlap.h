@@ -117,7 +117,8 @@ Schedule overlap(const Problem &problem, const Limits &limits);
 /// and transfers, and the time that the link needs if transfers may be
 /// interrupted (Jackson's preemptive schedule: of the transfers that may start,
 /// the one with the longest tail goes first). The transfers inside a step count
-/// as one that may start when the step does.
+/// as one that may start when the step does. A place that no transfer can cross
+/// splits the problem into two, whose bounds add up.
 double getBound(const Problem &problem);
 
 } // namespace tp::schedule

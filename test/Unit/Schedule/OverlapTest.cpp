@@ -270,7 +270,8 @@ Problem makeRandom(std::mt19937 &engine, unsigned numSteps,
 TEST(Overlap, RandomProblems) {
   std::mt19937 engine(1);
   for (int round = 0; round < 20000; ++round) {
-    Problem problem = makeRandom(engine, engine() % 9, engine() % 7, round % 3);
+    Problem problem =
+        makeRandom(engine, engine() % 25, engine() % 7, round % 3);
     Limits limits = {int64_t(engine() % 30), unsigned(1 + engine() % 4)};
     Schedule schedule = overlap(problem, limits);
     Device device(problem, schedule);
