@@ -168,18 +168,18 @@ private:
     llvm::erase_if(ahead, [&](unsigned i) { return !states[i].isHeld; });
   }
 
-  bool hasRoom(unsigned i) const {
-    return held + problem.transfers[i].bytes <= limits.bytes &&
-           underWay.size() < limits.count;
+  bool hasMemory(unsigned i) const {
+    return held + problem.transfers[i].bytes <= limits.bytes;
   }
 
-  /// Finishes the oldest transfers until transfer `i` fits the limits. Skips
-  /// transfers whose place has not been reached: finishing them early would
-  /// free no memory, since their results are used only after their places.
+  /// Finishes the oldest transfers until transfer `i` fits the limits. If there
+  /// is too little memory, skips transfers whose place has not been reached:
+  /// finishing them early would free no memory, since their results are used
+  /// only after their places.
   bool makeRoom(unsigned i, bool mayWait) {
-    while (!hasRoom(i)) {
+    while (!hasMemory(i) || underWay.size() >= limits.count) {
       const unsigned *oldest = llvm::find_if(underWay, [&](unsigned other) {
-        return problem.transfers[other].place <= at &&
+        return (hasMemory(i) || problem.transfers[other].place <= at) &&
                (mayWait || states[other].arrives <= time);
       });
       if (oldest == underWay.end())
@@ -191,8 +191,29 @@ private:
 
   void finishNeeded() {
     while (nextNeeded < byNeed.size() &&
-           problem.transfers[byNeed[nextNeeded]].needed <= at)
-      finish(byNeed[nextNeeded++]);
+           problem.transfers[byNeed[nextNeeded]].needed <= at) {
+      unsigned i = byNeed[nextNeeded++];
+      if (states[i].isStarted)
+        startDuringWait(i);
+      finish(i);
+    }
+  }
+
+  /// Starts transfers whose preparation fits into the time that the device has
+  /// to wait for transfer `i`.
+  void startDuringWait(unsigned i) {
+    for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
+      unsigned other = byNeed[k];
+      double wait = states[i].arrives - time,
+             preparation = problem.transfers[other].preparation;
+      if (wait <= 0)
+        return;
+      if (!states[other].isStarted && 0 < preparation && preparation <= wait &&
+          mayStart(other) && makeRoom(other, /*mayWait=*/false)) {
+        start(other);
+        hold(other);
+      }
+    }
   }
 
   /// Starts the transfers whose place is here and that have not started before.
@@ -224,14 +245,15 @@ private:
   void startAhead() {
     double toCarry = std::max(0.0, linkFree - time);
     for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
-      // The link has enough to do until the next step is done.
-      if (linkFree > time + problem.steps[at].seconds)
-        return;
       unsigned i = byNeed[k];
       if (states[i].isStarted)
         continue;
       const Transfer &transfer = problem.transfers[i];
       toCarry += transfer.seconds;
+      // The link has enough to do until the next step and the preparation are
+      // done.
+      if (linkFree > time + problem.steps[at].seconds + transfer.preparation)
+        continue;
       double left = begin[transfer.needed] - begin[at];
       if (left <= haste * toCarry + problem.steps[at].seconds && mayStart(i) &&
           makeRoom(i, /*mayWait=*/false)) {
@@ -327,25 +349,26 @@ static double getPartBound(const Problem &problem) {
     before[place] += before[place - 1];
   for (size_t place = numSteps; place-- > 0;)
     behind[place] += behind[place + 1];
-  // `reached` has, for each place, the time at which the device reaches the
+  // `reached` has, for each place, the time at which the device leaves the
   // place if every transfer has a separate link. This time is the length of the
-  // longest chain before the place.
+  // longest chain before the place. The device comes to a place before it waits
+  // for the transfers that are needed there, and may start others first.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
   std::vector<double> arrives(problem.transfers.size()), releases(arrives);
+  auto comesTo = [&](unsigned place) {
+    double chain =
+        place ? reached[place - 1] + problem.steps[place - 1].seconds : 0;
+    return std::max(chain, begin[place] + before[place]);
+  };
   unsigned settled = 0;
   auto settle = [&](unsigned end) {
-    for (; settled < end; ++settled) {
-      double chain =
-          settled ? reached[settled - 1] + problem.steps[settled - 1].seconds
-                  : 0;
-      reached[settled] =
-          std::max({chain, waits[settled], begin[settled] + before[settled]});
-    }
+    for (; settled < end; ++settled)
+      reached[settled] = std::max(comesTo(settled), waits[settled]);
   };
   // In program order, each transfer comes after those that it waits for.
   for (auto [i, transfer] : llvm::enumerate(problem.transfers)) {
-    settle(transfer.earliest + 1);
-    releases[i] = reached[transfer.earliest];
+    settle(transfer.earliest);
+    releases[i] = comesTo(transfer.earliest);
     for (unsigned other : transfer.after)
       releases[i] = std::max(releases[i], arrives[other]);
     releases[i] += transfer.preparation;

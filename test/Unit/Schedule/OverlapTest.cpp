@@ -167,6 +167,13 @@ TEST(Overlap, SumsBehindBackward) {
   Schedule schedule = overlap(problem, kPlenty);
   EXPECT_EQ(schedule.seconds, 23);
   EXPECT_EQ(getBound(problem), 23);
+  // If the program as written has the sums at its end, one that has arrived
+  // makes room for the next one under way.
+  Problem late = problem;
+  for (Transfer &transfer : late.transfers)
+    transfer.place = 4;
+  EXPECT_EQ(overlap(late, {1000, 1}).seconds, 23);
+  EXPECT_EQ(overlap(late, {100, 8}).seconds, 29);
   // With room for one under way, it is waited for before the next one starts,
   // when it has arrived.
   EXPECT_EQ(overlap(problem, {100, 8}).seconds, 23);
