@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <queue>
 
@@ -82,14 +83,25 @@ Schedule schedule::keep(const Problem &problem) {
 
 namespace {
 
+/// How eagerly transfers start before their place. Which policy is best depends
+/// on the problem.
+struct Policy {
+  double haste; ///< See kHastes.
+  /// Whether transfers may start before their place if the next step has
+  /// transfers inside, which they delay.
+  bool delaysSteps;
+  /// Whether a transfer for which there is enough time leaves the link free for
+  /// one that is needed sooner and can start before this one would end.
+  bool isPatient;
+};
+
 /// Simulates a device that executes the steps once.
 class Simulation {
 public:
-  Simulation(const Problem &problem, const Limits &limits, double haste,
-             bool delaysSteps)
-      : problem(problem), limits(limits), haste(haste),
-        delaysSteps(delaysSteps), begin(getBeginnings(problem)),
-        states(problem.transfers.size()), byNeed(problem.transfers.size()) {
+  Simulation(const Problem &problem, const Limits &limits, const Policy &policy)
+      : problem(problem), limits(limits), policy(policy),
+        begin(getBeginnings(problem)), states(problem.transfers.size()),
+        byNeed(problem.transfers.size()) {
     result.events.resize(problem.steps.size() + 1);
     for (unsigned i = 0; i < byNeed.size(); ++i)
       byNeed[i] = i;
@@ -107,7 +119,7 @@ public:
       if (at == problem.steps.size())
         break;
       const StepTime &step = problem.steps[at];
-      if (!step.first || delaysSteps)
+      if (!step.first || policy.delaysSteps)
         startAhead();
       time += step.getSeconds(std::max(0.0, linkFree - time));
     }
@@ -244,6 +256,8 @@ private:
   /// place in the program.
   void startAhead() {
     double toCarry = std::max(0.0, linkFree - time);
+    // The time until a transfer that is needed sooner can start.
+    double untilSooner = std::numeric_limits<double>::infinity();
     for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
       unsigned i = byNeed[k];
       if (states[i].isStarted)
@@ -255,8 +269,14 @@ private:
       if (linkFree > time + problem.steps[at].seconds + transfer.preparation)
         continue;
       double left = begin[transfer.needed] - begin[at];
-      if (left <= haste * toCarry + problem.steps[at].seconds && mayStart(i) &&
-          makeRoom(i, /*mayWait=*/false)) {
+      if (transfer.earliest > at)
+        untilSooner =
+            std::min(untilSooner, begin[transfer.earliest] - begin[at]);
+      if (policy.isPatient &&
+          std::max(0.0, linkFree - time) + transfer.seconds > untilSooner)
+        continue;
+      if (left <= policy.haste * toCarry + problem.steps[at].seconds &&
+          mayStart(i) && makeRoom(i, /*mayWait=*/false)) {
         start(i);
         hold(i);
       }
@@ -265,10 +285,7 @@ private:
 
   const Problem &problem;
   const Limits &limits;
-  const double haste; ///< See kHastes.
-  /// Whether transfers may start before their place if the next step has
-  /// transfers inside, which they delay.
-  const bool delaysSteps;
+  const Policy &policy;
   const std::vector<double> begin;
   std::vector<State> states;
   std::vector<unsigned> byNeed; ///< Transfers, soonest needed first.
@@ -286,14 +303,16 @@ Schedule schedule::overlap(const Problem &problem, const Limits &limits) {
   Schedule best = keep(problem);
   bool hasInner = llvm::any_of(problem.steps,
                                [](const StepTime &step) { return step.first; });
-  for (bool delaysSteps : {true, false})
-    for (double haste : kHastes) {
-      if (!delaysSteps && !hasInner)
-        break;
-      Schedule moved = Simulation(problem, limits, haste, delaysSteps).run();
-      if (moved.seconds < best.seconds)
-        best = std::move(moved);
-    }
+  for (bool isPatient : {false, true})
+    for (bool delaysSteps : {true, false})
+      for (double haste : kHastes) {
+        if (!delaysSteps && !hasInner)
+          break;
+        Policy policy = {haste, delaysSteps, isPatient};
+        Schedule moved = Simulation(problem, limits, policy).run();
+        if (moved.seconds < best.seconds)
+          best = std::move(moved);
+      }
   return best;
 }
 

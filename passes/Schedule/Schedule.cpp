@@ -5,6 +5,7 @@
 
 #include "BlockScheduler.h"
 #include "SoftwarePipeline.h"
+#include "SplitGathers.h"
 #include "StackedCollectives.h"
 
 #include "lib/Cost/ProgramCost.h"
@@ -26,6 +27,8 @@ static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
 /// The smallest gain that justifies turning a loop into four copies of its
 /// body, as a fraction of the program's time.
 static constexpr double kLeastGain = 0.01;
+/// The numbers of pieces into which the longest gather may be split.
+static constexpr unsigned kPieces[] = {4, 16};
 
 namespace {
 
@@ -35,12 +38,12 @@ struct LoopForm {
   Shifts shifts = {};
 };
 
-/// Lets collectives of loops run one iteration earlier or later if that is
-/// predicted to be faster. The extra memory of such a loop is not available to
-/// other loops.
-class LoopPipeliner {
+/// Lets collectives of loops run one iteration earlier or later, and splits
+/// long gathers, if that is predicted to be faster. The extra memory of such a
+/// loop is not available to other loops.
+class ProgramScheduler {
 public:
-  LoopPipeliner(step::ProgramOp program, const Surroundings &given)
+  ProgramScheduler(step::ProgramOp program, const Surroundings &given)
       : program(program), given(given), limits(given.limits) {}
 
   /// Schedules the program and returns it. The returned op may be a new one.
@@ -62,6 +65,7 @@ private:
         .prediction;
   }
   void improve(size_t number);
+  void splitLongGathers();
 
   step::ProgramOp program;
   const Surroundings &given;
@@ -72,8 +76,8 @@ private:
 
 } // namespace
 
-LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
-                                           LoopForm form) const {
+ProgramScheduler::Copy ProgramScheduler::rewrite(step::LoopOp loop,
+                                                 LoopForm form) const {
   Copy copy = {{}, {}, limits};
   copy.program =
       cast<step::ProgramOp>(OpBuilder(program).clone(*program, copy.map));
@@ -97,7 +101,7 @@ LoopPipeliner::Copy LoopPipeliner::rewrite(step::LoopOp loop,
 /// iteration ahead, and some of those that start last run an iteration behind.
 /// If gathers of stacks are made inside the loop, all gathers run ahead, since
 /// those of stacks need no extra buffers.
-std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
+std::vector<LoopForm> ProgramScheduler::getForms(step::LoopOp loop) const {
   auto getCounts = [](unsigned all) {
     llvm::SmallVector<unsigned> counts = {0};
     for (unsigned count = 1; count < all; count *= 2)
@@ -125,7 +129,7 @@ std::vector<LoopForm> LoopPipeliner::getForms(step::LoopOp loop) const {
   return forms;
 }
 
-void LoopPipeliner::improve(size_t number) {
+void ProgramScheduler::improve(size_t number) {
   step::LoopOp loop = loops[number];
   std::optional<LoopForm> chosen;
   double wanted = (1 - kLeastGain) * best;
@@ -155,14 +159,37 @@ void LoopPipeliner::improve(size_t number) {
   program = made.program;
 }
 
-std::pair<step::ProgramOp, Prediction> LoopPipeliner::run() {
+/// Splits long gathers into pieces if that is predicted to be faster.
+void ProgramScheduler::splitLongGathers() {
+  double longest = getLongestGather(program.getBody().front(), given.mesh);
+  if (longest < kLeastGain * best)
+    return;
+  std::optional<double> chosen;
+  double wanted = (1 - kLeastGain) * best;
+  for (unsigned pieces : kPieces) {
+    Copy tried = rewrite(nullptr, {});
+    splitGathers(tried.program.getBody().front(), given.mesh, longest / pieces);
+    Prediction prediction = scheduleBy(tried.program, limits);
+    tried.program.erase();
+    bound = std::min(bound, prediction.bound);
+    if (prediction.scheduled < wanted) {
+      best = wanted = prediction.scheduled;
+      chosen = longest / pieces;
+    }
+  }
+  if (chosen)
+    splitGathers(program.getBody().front(), given.mesh, *chosen);
+}
+
+std::pair<step::ProgramOp, Prediction> ProgramScheduler::run() {
   program.walk([&](step::LoopOp loop) { // inner ones first
     Shifts most = getMostShifts(loop);
     Spread stacked = findStacked(loop);
     if (most.ahead + most.behind > 0 || stacked.gathers || stacked.sums)
       loops.push_back(loop);
   });
-  if (loops.empty())
+  if (loops.empty() &&
+      getLongestGather(program.getBody().front(), given.mesh) == 0)
     return {program, scheduleBy(program, limits)};
   Copy asWritten = rewrite(nullptr, {});
   Prediction prediction = scheduleBy(asWritten.program, limits);
@@ -173,6 +200,8 @@ std::pair<step::ProgramOp, Prediction> LoopPipeliner::run() {
   for (size_t i = 0; i < loops.size(); ++i)
     if (loops[i])
       improve(i);
+  if (prediction.exposed > kLeastGain * best)
+    splitLongGathers();
   prediction = scheduleBy(program, limits);
   prediction.written = written;
   prediction.bound = std::min(prediction.bound, bound);
@@ -220,7 +249,8 @@ void SchedulePass::runOnOperation() {
     if (!mesh.hasLinks)
       continue;
     Surroundings surroundings = {**found, mesh, limits};
-    auto [scheduled, prediction] = LoopPipeliner(program, surroundings).run();
+    auto [scheduled, prediction] =
+        ProgramScheduler(program, surroundings).run();
     scheduled.setOverlapAttr(toAttr(&getContext(), prediction));
   }
 }

@@ -1,14 +1,15 @@
 # Part of the tp-opt project, under the Apache License v2.0 with LLVM
 # Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layers in loops whose collectives travel in other iterations than their own:
-software_pipeline.py WORK MPIRUN...
+"""Layers in loops whose collectives travel in other iterations than their own, and a gather in
+pieces: software_pipeline.py WORK MPIRUN...
 
 * layers: each iteration gathers two weights of its layer, and adds its number;
 * sums: each gathers a weight, and sums what is a gradient of its layer over the devices;
 * stacks: two loops need the weights of all layers, which are gathered in front of them as the
   program is written;
 * gradients: a loop computes gradients of all layers, from the last to the first, which are summed
-  behind it as the program is written, with a scatter and with an all-reduce.
+  behind it as the program is written, with a scatter and with an all-reduce;
+* long-gather: no loop, but a gather that is longer than the times at which the link is idle.
 
 With overlap and without, on threads and with MPI, the outputs must be the same bits, for as many
 bytes, and the arena no larger than without and what may be under way."""
@@ -23,7 +24,7 @@ INPUTS = pathlib.Path(__file__).parent / "Inputs"
 # Of layers there is too little memory for the weights of all at once. Where a collective takes long
 # to start, gradients are summed together.
 PROGRAMS = {"layers": ("even", "memory=1600KiB"), "sums": ("even", ""), "stacks": ("even", ""),
-            "gradients": ("slow-starts", "")}
+            "gradients": ("slow-starts", ""), "long-gather": ("slow-starts", "")}
 
 
 def call(*arguments):
@@ -88,7 +89,7 @@ def main():
     folder = pathlib.Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     for name in PROGRAMS:
-        for layers in (2, 3, 5, 8):
+        for layers in (2, 3, 5, 8) if name != "long-gather" else (1,):
             test(name, layers, folder, mpirun)
 
 

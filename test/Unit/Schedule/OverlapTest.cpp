@@ -191,6 +191,21 @@ TEST(Overlap, SoonestFirst) {
   EXPECT_EQ(schedule.events[0].front().transfer, 1u);
 }
 
+// The pieces of a gather that is needed at the end leave the link free for a sum
+// that is needed at once.
+TEST(Overlap, PiecesBetweenSums) {
+  Problem problem;
+  problem.steps = {4, 4, 4, 4};
+  problem.transfers = {{1, 1, 1, 4, 1}, {2, 2, 2, 4, 1}, {3, 3, 3, 4, 1}};
+  Problem whole = problem;
+  whole.transfers.push_back({0, 4, 4, 16, 1});
+  EXPECT_EQ(overlap(whole, kPlenty).seconds, 40);
+  for (int piece = 0; piece < 4; ++piece)
+    problem.transfers.push_back({0, 4, 4, 4, 1});
+  EXPECT_EQ(overlap(problem, kPlenty).seconds, 28);
+  EXPECT_EQ(getBound(problem), 28);
+}
+
 // A transfer of what another one brings.
 TEST(Overlap, OneAfterTheOther) {
   Problem problem;

@@ -28,10 +28,15 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     pairs of iterations, and the first gathers and the last iteration move out of it. A
     collective whose result is only stored, such as a layer's gradient, may run during
     the next iteration, from a second buffer. A gather of all layers before a loop that
-    uses one layer per iteration may be split into one gather per iteration. This is
+    uses one layer per iteration may be split into one gather per iteration, and so may a
+    sum, after the loop, of what each iteration computes for one layer. This is
     done only where the program is predicted to become at least 1 % faster, only for
     those collectives that an iteration needs first or starts last, and not in a
     `step.while`. No more bytes are sent.
+
+    A long gather may be split into 4 or 16 pieces, each with its own buffer, so that a
+    collective that is needed sooner need not wait for the end of it. This, too, is done
+    only where the program is predicted to become at least 1 % faster.
 
     Collectives in flight take memory: at most `in-flight` bytes beyond what the
     program takes as it is written, including second buffers, and at most `count`
@@ -39,8 +44,8 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     faster, stays as it is.
 
     `overlap` of each program holds its predicted times: as it was written, as it is
-    now, a lower bound over all orders of starts and waits, for the orders of steps that were
-    tried and with collectives in their own, the previous or the next iteration, and the time in which the device only waits
+    now, a lower bound over all orders of starts and waits, for the orders of steps and the
+    forms of loops and gathers that were tried, and the time in which the device only waits
     for collectives.
 
     **Requires:** the steps of `tp-lower-to-step`, without places in the arena.

@@ -1,0 +1,87 @@
+// Part of the tp-opt project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SplitGathers.h"
+
+#include "lib/Cost/StepCost.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace tp;
+using namespace tp::schedule;
+
+static bool isDense(Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  step::Strides layout(type);
+  return layout.offset == 0 &&
+         layout.strides == step::getDenseStrides(type.getShape());
+}
+
+/// Returns true if the views of pieces are all that a split needs.
+static bool canSplit(step::CollectiveStartOp start) {
+  return start.getKind() == step::CollectiveKind::AllGather &&
+         isDense(start.getSource()) && isDense(start.getDestination());
+}
+
+/// Creates a view of a dense buffer as [sizes], with strides, from `offset` on.
+static Value createView(OpBuilder &builder, Location loc, Value buffer,
+                        ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                        int64_t offset) {
+  Value root = step::getRoot(buffer);
+  MemRefType whole = step::bufferTypeOf(buffer);
+  return step::ViewOp::create(
+      builder, loc,
+      step::getBufferType(sizes, whole.getElementType(), strides,
+                          step::Strides(whole).offset + offset),
+      root);
+}
+
+static void split(step::CollectiveStartOp start, int64_t pieces) {
+  OpBuilder builder(start);
+  Location loc = start.getLoc();
+  auto from = cast<MemRefType>(start.getSource().getType()),
+       to = cast<MemRefType>(start.getDestination().getType());
+  Type element = from.getElementType();
+  int64_t part = from.getNumElements(), places = to.getNumElements() / part;
+  // Kernels rely on the alignment of buffers.
+  int64_t aligned = step::kArenaAlignment / step::getElementBytes(element);
+  int64_t size = llvm::alignTo(llvm::divideCeil(part, pieces), aligned);
+  auto done = cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
+  OpBuilder behind(done->getContext());
+  behind.setInsertionPointAfter(done);
+  for (int64_t first = 0; first < part; first += size) {
+    int64_t count = std::min(size, part - first);
+    Value source =
+        createView(builder, loc, start.getSource(), {count}, {1}, first);
+    Value received = step::AllocOp::create(
+        builder, loc, MemRefType::get({places, count}, element), nullptr);
+    auto own = step::CollectiveStartOp::create(
+        builder, loc, start.getToken().getType(), start.getKind(),
+        start.getReductionAttr(), start.getAxesAttr(), source, received,
+        start.getPermutationAttr());
+    own->setDiscardableAttrs(start->getDiscardableAttrDictionary());
+    step::CollectiveDoneOp::create(builder, loc, own.getToken());
+    Value place = createView(behind, loc, start.getDestination(),
+                             {places, count}, {part, 1}, first);
+    step::CopyOp::create(behind, loc, received, place);
+  }
+  done->erase();
+  start->erase();
+}
+
+double schedule::getLongestGather(Block &block, const Mesh &mesh) {
+  double longest = 0;
+  for (auto start : block.getOps<step::CollectiveStartOp>())
+    if (canSplit(start))
+      longest = std::max(longest, cost::getStepTime(start, mesh));
+  return longest;
+}
+
+void schedule::splitGathers(Block &block, const Mesh &mesh, double seconds) {
+  for (auto start :
+       llvm::make_early_inc_range(block.getOps<step::CollectiveStartOp>()))
+    if (double own = canSplit(start) ? cost::getStepTime(start, mesh) : 0;
+        own > seconds)
+      split(start, int64_t(std::ceil(own / seconds)));
+}
