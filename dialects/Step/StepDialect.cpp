@@ -87,6 +87,15 @@ bool tp::step::isDense(MemRefType type) {
          layout.strides == getDenseStrides(type.getShape());
 }
 
+bool tp::step::isMoving(Value buffer) {
+  auto view = buffer.getDefiningOp<ViewOp>();
+  return view && view.getBy();
+}
+
+bool tp::step::isDense(Value buffer) {
+  return isDense(bufferTypeOf(buffer)) && !isMoving(buffer);
+}
+
 int64_t tp::step::getElementBytes(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }

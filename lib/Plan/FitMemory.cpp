@@ -112,6 +112,10 @@ private:
   /// Adds moves that cut the uses of `value`. Each of these frees a copy that
   /// is held at `moment` although no op uses it then.
   void addCuts(unsigned value, unsigned moment, std::vector<Move> &moves) {
+    // What is held may be the value alone, without copies.
+    bool holdsItself = graph.values[value].storage == PlanValue::Activation;
+    if (price.getHeld(value).size() <= holdsItself)
+      return;
     const std::vector<PlanUse> &needs = graph.values[value].needs;
     llvm::SmallSetVector<unsigned, 2> places;
     auto copies = price.getCopies(value);

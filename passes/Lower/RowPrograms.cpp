@@ -68,9 +68,8 @@ public:
     step::StoreOp::create(builder, loc, narrow, addWrite(target), ValueRange());
   }
   /// Stores one part of an update into the tensor in the buffer `root`. The
-  /// part is computed by this row program, or loaded from memory.
-  /// Stores a part of an update into `root`. If the part's place moves, it
-  /// moves with `loop`.
+  /// part is computed by this row program, or loaded from memory. If its place
+  /// moves, it moves with `loop`.
   void storePart(const UpdatePart &part, Value root, step::LoopOp loop);
 
   /// Returns the single element of the scalar `tensor` as an index.

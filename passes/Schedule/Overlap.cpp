@@ -90,8 +90,8 @@ struct Policy {
   /// Whether transfers may start before their place if the next step has
   /// transfers inside, which they delay.
   bool delaysSteps;
-  /// Whether a transfer for which there is enough time leaves the link free for
-  /// one that is needed sooner and can start before this one would end.
+  /// Whether a transfer leaves the link free for one that is needed sooner and
+  /// can start before this one would end.
   bool isPatient;
 };
 
@@ -112,6 +112,10 @@ public:
   }
 
   Schedule run() {
+    mostPreparation.resize(byNeed.size() + 1);
+    for (size_t k = byNeed.size(); k-- > 0;)
+      mostPreparation[k] = std::max(mostPreparation[k + 1],
+                                    problem.transfers[byNeed[k]].preparation);
     for (at = 0; at <= problem.steps.size(); ++at) {
       release();
       finishNeeded();
@@ -264,14 +268,17 @@ private:
         continue;
       const Transfer &transfer = problem.transfers[i];
       toCarry += transfer.seconds;
-      // The link has enough to do until the next step and the preparation are
-      // done.
-      if (linkFree > time + problem.steps[at].seconds + transfer.preparation)
-        continue;
-      double left = begin[transfer.needed] - begin[at];
       if (transfer.earliest > at)
         untilSooner =
             std::min(untilSooner, begin[transfer.earliest] - begin[at]);
+      // The link has enough to do until the next step and the preparation are
+      // done.
+      double busy = linkFree - time - problem.steps[at].seconds;
+      if (busy > mostPreparation[k])
+        return;
+      if (busy > transfer.preparation)
+        continue;
+      double left = begin[transfer.needed] - begin[at];
       if (policy.isPatient &&
           std::max(0.0, linkFree - time) + transfer.seconds > untilSooner)
         continue;
@@ -289,6 +296,8 @@ private:
   const std::vector<double> begin;
   std::vector<State> states;
   std::vector<unsigned> byNeed; ///< Transfers, soonest needed first.
+  /// For each index in `byNeed`, the longest preparation from there on.
+  std::vector<double> mostPreparation;
   size_t nextNeeded = 0, nextStanding = 0;
   llvm::SmallVector<unsigned> underWay, ahead;
   unsigned at = 0;

@@ -107,9 +107,11 @@ Schedule keep(const Problem &problem);
 /// stay within the limits, so that memory grows by at most `limits.bytes`. The
 /// transfer that is needed soonest goes first. It starts before its place if
 /// the time until it is needed is short compared with the link's work until
-/// then. Where that is faster, no transfer starts before its place if it would
-/// delay the transfers inside the next step. The schedule is never slower than
-/// `keep`.
+/// then. Preparations run while the link is busy, or while the device waits for
+/// another transfer. Several policies are tried: with some, a transfer does not
+/// start before its place if it would delay the transfers inside the next step,
+/// or one that is needed sooner and can start soon. The schedule is never
+/// slower than `keep`.
 Schedule overlap(const Problem &problem, const Limits &limits);
 
 /// A lower bound on the seconds of any schedule of the steps in this order,

@@ -24,8 +24,8 @@ using namespace tp::schedule;
 /// Transfers in flight may hold 1 / `kMemoryShare` of a machine's memory, or
 /// `kInFlightBytes` if the size of that memory is not known.
 static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
-/// The smallest gain that justifies turning a loop into four copies of its
-/// body, as a fraction of the program's time.
+/// The smallest gain that justifies another form of a loop or gather, as a
+/// fraction of the program's time.
 static constexpr double kLeastGain = 0.01;
 /// The numbers of pieces into which the longest gather may be split.
 static constexpr unsigned kPieces[] = {4, 16};
@@ -50,12 +50,13 @@ public:
   std::pair<step::ProgramOp, Prediction> run();
 
 private:
-  /// A copy of the program, a map from the ops to their copies, and the limits
-  /// that remain for scheduling the copy.
+  /// A copy of the program, a map from the ops to their copies, the limits that
+  /// remain for scheduling the copy, and the bytes that are held beyond a loop.
   struct Copy {
     step::ProgramOp program;
     IRMapping map;
     Limits limits;
+    int64_t lasting;
   };
   Copy rewrite(step::LoopOp loop, LoopForm form) const;
   std::vector<LoopForm> getForms(step::LoopOp loop) const;
@@ -70,6 +71,8 @@ private:
   step::ProgramOp program;
   const Surroundings &given;
   Limits limits; ///< The limits that remain after the loops so far.
+  /// The bytes of the loops so far that are held beyond their loop.
+  int64_t lasting = 0;
   llvm::SmallVector<step::LoopOp> loops; ///< Null: must not be tried any more.
   double best = 0, bound = 0;
 };
@@ -78,20 +81,23 @@ private:
 
 ProgramScheduler::Copy ProgramScheduler::rewrite(step::LoopOp loop,
                                                  LoopForm form) const {
-  Copy copy = {{}, {}, limits};
+  Copy copy = {{}, {}, limits, lasting};
   copy.program =
       cast<step::ProgramOp>(OpBuilder(program).clone(*program, copy.map));
   if (!loop)
     return copy;
   auto copied = cast<step::LoopOp>(copy.map.lookup(loop.getOperation()));
-  int64_t held = form.spread.sums ? getStackedSumBytes(copied) : 0;
+  int64_t sums = form.spread.sums ? getStackedSumBytes(copied) : 0;
+  copy.lasting += sums;
+  copy.limits.bytes -= sums;
   spreadStacked(copied, form.spread);
-  bool isPipelined = form.shifts.ahead + form.shifts.behind > 0;
-  if (isPipelined)
-    held += getPipelineBytes(copied, form.shifts);
-  copy.limits.bytes = std::min(limits.bytes, given.limits.bytes - held);
-  if (isPipelined)
+  if (form.shifts.ahead + form.shifts.behind > 0) {
+    // The second buffers of one loop are free when another one runs.
+    copy.limits.bytes =
+        std::min(copy.limits.bytes, given.limits.bytes - copy.lasting -
+                                        getPipelineBytes(copied, form.shifts));
     pipeline(copied, form.shifts);
+  }
   return copy;
 }
 
@@ -148,6 +154,7 @@ void ProgramScheduler::improve(size_t number) {
     return;
   Copy made = rewrite(loop, *chosen);
   limits = made.limits;
+  lasting = made.lasting;
   // Do not pipeline loops around a pipelined loop: that would take more memory
   // at a time.
   for (step::LoopOp &other : llvm::drop_begin(loops, number + 1))
@@ -168,17 +175,19 @@ void ProgramScheduler::splitLongGathers() {
   double wanted = (1 - kLeastGain) * best;
   for (unsigned pieces : kPieces) {
     Copy tried = rewrite(nullptr, {});
-    splitGathers(tried.program.getBody().front(), given.mesh, longest / pieces);
-    Prediction prediction = scheduleBy(tried.program, limits);
+    tried.limits.bytes -= splitGathers(tried.program.getBody().front(),
+                                       given.mesh, longest / pieces);
+    Prediction prediction = scheduleBy(tried.program, tried.limits);
     tried.program.erase();
     bound = std::min(bound, prediction.bound);
-    if (prediction.scheduled < wanted) {
+    if (tried.limits.bytes >= 0 && prediction.scheduled < wanted) {
       best = wanted = prediction.scheduled;
       chosen = longest / pieces;
     }
   }
   if (chosen)
-    splitGathers(program.getBody().front(), given.mesh, *chosen);
+    limits.bytes -=
+        splitGathers(program.getBody().front(), given.mesh, *chosen);
 }
 
 std::pair<step::ProgramOp, Prediction> ProgramScheduler::run() {
@@ -200,8 +209,7 @@ std::pair<step::ProgramOp, Prediction> ProgramScheduler::run() {
   for (size_t i = 0; i < loops.size(); ++i)
     if (loops[i])
       improve(i);
-  if (prediction.exposed > kLeastGain * best)
-    splitLongGathers();
+  splitLongGathers();
   prediction = scheduleBy(program, limits);
   prediction.written = written;
   prediction.bound = std::min(prediction.bound, bound);

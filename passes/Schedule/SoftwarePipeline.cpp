@@ -226,6 +226,17 @@ Finder::getBehind(step::CollectiveStartOp start) const {
     if (isOwn(root))
       candidate.shared.insert(root);
   }
+  // A step that stays must not come after one that moves and uses the same
+  // part.
+  for (Value root : written) {
+    bool hasMoved = false;
+    for (Operation *user : users.lookup(root)) {
+      if (steps.contains(user))
+        hasMoved = true;
+      else if (hasMoved)
+        return std::nullopt;
+    }
+  }
   candidate.place = numbers.size();
   for (Operation *step : llvm::to_vector(steps))
     if (auto other = dyn_cast<step::CollectiveStartOp>(step)) {

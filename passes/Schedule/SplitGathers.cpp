@@ -11,17 +11,10 @@ using namespace mlir;
 using namespace tp;
 using namespace tp::schedule;
 
-static bool isDense(Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  step::Strides layout(type);
-  return layout.offset == 0 &&
-         layout.strides == step::getDenseStrides(type.getShape());
-}
-
-/// Returns true if the views of pieces are all that a split needs.
 static bool canSplit(step::CollectiveStartOp start) {
   return start.getKind() == step::CollectiveKind::AllGather &&
-         isDense(start.getSource()) && isDense(start.getDestination());
+         step::isDense(start.getSource()) &&
+         step::isDense(start.getDestination());
 }
 
 /// Creates a view of a dense buffer as [sizes], with strides, from `offset` on.
@@ -78,10 +71,16 @@ double schedule::getLongestGather(Block &block, const Mesh &mesh) {
   return longest;
 }
 
-void schedule::splitGathers(Block &block, const Mesh &mesh, double seconds) {
+int64_t schedule::splitGathers(Block &block, const Mesh &mesh, double seconds) {
+  int64_t bytes = 0;
   for (auto start :
-       llvm::make_early_inc_range(block.getOps<step::CollectiveStartOp>()))
-    if (double own = canSplit(start) ? cost::getStepTime(start, mesh) : 0;
-        own > seconds)
-      split(start, int64_t(std::ceil(own / seconds)));
+       llvm::make_early_inc_range(block.getOps<step::CollectiveStartOp>())) {
+    double own = canSplit(start) ? cost::getStepTime(start, mesh) : 0;
+    if (own <= seconds)
+      continue;
+    bytes +=
+        step::getEndByte(cast<MemRefType>(start.getDestination().getType()));
+    split(start, int64_t(std::ceil(own / seconds)));
+  }
+  return bytes;
 }

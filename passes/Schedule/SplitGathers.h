@@ -30,8 +30,8 @@ namespace tp::schedule {
 double getLongestGather(mlir::Block &block, const Mesh &mesh);
 
 /// Splits the gathers in `block` that take longer than `seconds` into pieces
-/// that take at most about as long.
-void splitGathers(mlir::Block &block, const Mesh &mesh, double seconds);
+/// that take at most about as long. Returns the bytes of the pieces' buffers.
+int64_t splitGathers(mlir::Block &block, const Mesh &mesh, double seconds);
 
 } // namespace tp::schedule
 

@@ -24,6 +24,10 @@ struct Stacked {
   bool isGather() { return start.getKind() == step::CollectiveKind::AllGather; }
 };
 
+struct Transposition {
+  int64_t places, layers, part;
+};
+
 /// For each root buffer, the accesses of a block's steps to it, in program
 /// order.
 class Uses {
@@ -50,24 +54,16 @@ private:
 
 } // namespace
 
-static bool isDense(MemRefType type) {
-  step::Strides layout(type);
-  return layout.offset == 0 &&
-         layout.strides == step::getDenseStrides(type.getShape());
-}
-
 /// The sizes of a copy from or to a stack, which is [layers, places, part], to
 /// or from a buffer [places, layers, part]; none if the copy does something
 /// else.
-struct Transposition {
-  int64_t places, layers, part;
-};
 static std::optional<Transposition> readTransposition(Value stack,
                                                       Value packed) {
   auto from = cast<MemRefType>(packed.getType()),
        to = cast<MemRefType>(stack.getType());
   step::Strides outer(from), inner(to);
-  if (outer.offset != 0 || inner.offset != 0)
+  if (outer.offset != 0 || inner.offset != 0 || step::isMoving(stack) ||
+      step::isMoving(packed))
     return std::nullopt;
   // Merge dimensions that are contiguous in both buffers.
   llvm::SmallVector<int64_t> sizes, packedBy, stackedBy;
@@ -122,13 +118,12 @@ static bool usesItsLayer(step::LoopOp loop, Value stack, bool mayWrite,
 
 /// Returns true if the layers of dense buffers, of `stacked.part` elements for
 /// each of the loop's iterations, can be viewed one by one.
-static bool hasLayers(const Stacked &stacked, MemRefType parts,
-                      step::LoopOp loop) {
-  constexpr int64_t kAlignment = 64; // of a view that moves with a loop
-  return isDense(parts) &&
-         parts.getNumElements() == int64_t(loop.getCount()) * stacked.part &&
-         stacked.part * step::getElementBytes(parts.getElementType()) %
-                 kAlignment ==
+static bool hasLayers(const Stacked &stacked, Value parts, step::LoopOp loop) {
+  auto type = cast<MemRefType>(parts.getType());
+  return step::isDense(parts) &&
+         type.getNumElements() == int64_t(loop.getCount()) * stacked.part &&
+         stacked.part * step::getElementBytes(type.getElementType()) %
+                 step::kArenaAlignment ==
              0;
 }
 
@@ -142,10 +137,11 @@ static std::optional<Stacked> readGather(step::CollectiveStartOp start,
   if (start.getKind() != step::CollectiveKind::AllGather ||
       !start->isBeforeInBlock(loop) ||
       !destination.getDefiningOp<step::AllocOp>() || received.size() != 2 ||
-      !isDense(cast<MemRefType>(start.getDestination().getType())))
+      !step::isDense(start.getDestination()))
     return std::nullopt;
   stacked.copy = dyn_cast<step::CopyOp>(received[1].step);
-  if (!stacked.copy || step::getRoot(stacked.copy.getSource()) != destination)
+  if (!stacked.copy || step::getRoot(stacked.copy.getSource()) != destination ||
+      !stacked.copy->isBeforeInBlock(loop))
     return std::nullopt;
   std::optional<Transposition> sizes = readTransposition(
       stacked.copy.getDestination(), stacked.copy.getSource());
@@ -153,7 +149,7 @@ static std::optional<Stacked> readGather(step::CollectiveStartOp start,
     return std::nullopt;
   stacked.part = sizes->part;
   stacked.whole = sizes->places * sizes->part;
-  if (!hasLayers(stacked, cast<MemRefType>(start.getSource().getType()), loop))
+  if (!hasLayers(stacked, start.getSource(), loop))
     return std::nullopt;
   // The loop must be the first to use the stack, and the source must not change
   // after the gather.
@@ -199,8 +195,7 @@ static std::optional<Stacked> readScatter(step::CollectiveStartOp start,
   auto sent = uses.get(source);
   if (start.getKind() != step::CollectiveKind::ReduceScatter ||
       !loop->isBeforeInBlock(start) || !source.getDefiningOp<step::AllocOp>() ||
-      sent.size() != 2 ||
-      !isDense(cast<MemRefType>(start.getSource().getType())))
+      sent.size() != 2 || !step::isDense(start.getSource()))
     return std::nullopt;
   stacked.copy = dyn_cast<step::CopyOp>(sent[0].step);
   if (!stacked.copy || step::getRoot(stacked.copy.getDestination()) != source ||
@@ -212,10 +207,10 @@ static std::optional<Stacked> readScatter(step::CollectiveStartOp start,
     return std::nullopt;
   stacked.part = sizes->part;
   stacked.whole = sizes->places * sizes->part;
-  if (!hasLayers(stacked, cast<MemRefType>(start.getDestination().getType()),
-                 loop) ||
-      !canSumInside(loop, step::getRoot(stacked.copy.getSource()), stacked.copy,
-                    uses, stacked))
+  Value stack = step::getRoot(stacked.copy.getSource());
+  if (!hasLayers(stacked, start.getDestination(), loop) ||
+      stack == step::getRoot(start.getDestination()) ||
+      !canSumInside(loop, stack, stacked.copy, uses, stacked))
     return std::nullopt;
   return stacked;
 }
@@ -231,8 +226,8 @@ static std::optional<Stacked> readAllReduce(step::CollectiveStartOp start,
       type.getNumElements() % loop.getCount() != 0)
     return std::nullopt;
   stacked.part = stacked.whole = type.getNumElements() / loop.getCount();
-  if (!hasLayers(stacked, type, loop) ||
-      !isDense(cast<MemRefType>(start.getDestination().getType())) ||
+  if (!hasLayers(stacked, start.getSource(), loop) ||
+      !step::isDense(start.getDestination()) ||
       !canSumInside(loop, step::getRoot(start.getSource()), start, uses,
                     stacked))
     return std::nullopt;
@@ -311,20 +306,22 @@ void schedule::spreadStacked(step::LoopOp loop, Spread spread) {
     step::CopyOp copy = stacked.copy;
     OpBuilder &builder = isGather ? ahead : behind;
     Value from = start.getSource(), to = start.getDestination();
-    if (copy)
-      (isGather ? to : from) =
-          isGather ? copy.getDestination() : copy.getSource();
-    // The loop writes the result before the step that has allocated it so far.
+    if (isGather)
+      to = copy.getDestination();
+    else if (copy)
+      from = copy.getSource();
+    // The loop writes the result before the step that has written it so far.
     if (auto alloc = step::getRoot(to).getDefiningOp<step::AllocOp>();
-        alloc && loop->isBeforeInBlock(alloc))
+        alloc && alloc->getBlock() == loop->getBlock() &&
+        loop->isBeforeInBlock(alloc))
       alloc->moveBefore(loop);
     Value source = createLayer(builder, stacked, from,
                                isGather ? stacked.part : stacked.whole, layers);
-    Value destination =
-        from == to
-            ? source
-            : createLayer(builder, stacked, to,
-                          isGather ? stacked.whole : stacked.part, layers);
+    Value destination = source;
+    if (from != to)
+      destination =
+          createLayer(builder, stacked, to,
+                      isGather ? stacked.whole : stacked.part, layers);
     auto own = step::CollectiveStartOp::create(
         builder, start.getLoc(), start.getToken().getType(), start.getKind(),
         start.getReductionAttr(), start.getAxesAttr(), source, destination,
@@ -333,10 +330,10 @@ void schedule::spreadStacked(step::LoopOp loop, Spread spread) {
     step::CollectiveDoneOp::create(builder, start.getLoc(), own.getToken());
     llvm::SmallVector<Value> unused = {start.getSource(),
                                        start.getDestination()};
-    if (copy)
+    if (copy) {
       unused.append({copy.getSource(), copy.getDestination()});
-    if (copy)
       copy.erase();
+    }
     (*start.getToken().user_begin())->erase();
     start.erase();
     eraseUnused(std::move(unused));

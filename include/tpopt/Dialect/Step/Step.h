@@ -99,6 +99,11 @@ llvm::SmallVector<int64_t> getDenseStrides(llvm::ArrayRef<int64_t> shape);
 /// 0.
 bool isDense(mlir::MemRefType type);
 
+/// Whether the offset of a view depends on an iteration or a position.
+bool isMoving(mlir::Value buffer);
+/// Whether a buffer is dense and does not move.
+bool isDense(mlir::Value buffer);
+
 /// Bytes of one element; an i1 takes one byte.
 int64_t getElementBytes(mlir::Type element);
 
