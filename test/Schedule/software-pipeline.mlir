@@ -353,3 +353,69 @@ step.program @in_front on @mesh inputs [#step.input<"x", input, tensor<1024x1024
     step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
   }
 }
+
+// -----
+
+// A loop around it takes another stack in each iteration, so the gather stays whole.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @of_each_group
+// CHECK:       step.collective_start all_gather <{"x"}> %{{.*}} : memref<5x25600xf32> to memref<2x5x25600xf32>
+// CHECK:       step.loop 5 {
+// CHECK-NOT:     step.collective_start
+step.program @of_each_group on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>, #step.input<"w", parameter, tensor<2x5x25600xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<51200xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %w: memref<2x5x25600xf32>, %y: memref<1024x1024xf32>, %z: memref<51200xf32>):
+  step.loop 2 {
+    %a = step.alloc : memref<2x5x25600xf32>
+    %group = step.view %w by 128000 of loop 0 : memref<2x5x25600xf32> as memref<5x25600xf32>
+    %t = step.collective_start all_gather <{"x"}> %group to %a : memref<5x25600xf32> to memref<2x5x25600xf32>
+    step.collective_done %t
+    %s = step.alloc : memref<5x51200xf32>
+    %beside = step.view %s : memref<5x51200xf32> as memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+    step.copy %a to %beside : memref<2x5x25600xf32> to memref<2x5x25600xf32, strided<[25600, 51200, 1]>>
+    step.loop 5 {
+      %layer = step.view %s by 51200 of loop 0 : memref<5x51200xf32> as memref<51200xf32>
+      step.copy %layer to %z : memref<51200xf32> to memref<51200xf32>
+      step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+    }
+  }
+}
+
+// -----
+
+// A sum of all layers stays behind the loop if a step between them reads what it would change, or
+// if an iteration writes another layer than its own.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @behind_the_loop
+// CHECK-COUNT-2: step.loop 5 {
+// CHECK:       step.collective_start all_reduce sum <{"x"}> %{{.*}} : memref<5x51200xf32> to memref<5x51200xf32>
+// CHECK:       step.collective_start all_reduce sum <{"x"}> %{{.*}} : memref<5x51200xf32> to memref<5x51200xf32>
+step.program @behind_the_loop on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<51200xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<51200xf32>):
+  %part = step.view %x : memref<1024x1024xf32> as memref<51200xf32>
+  %s = step.alloc : memref<5x51200xf32>
+  %u = step.alloc : memref<5x51200xf32>
+  step.fill %u with 0.0 : f32 in memref<5x51200xf32>
+  step.loop 5 {
+    %layer = step.view %s by 51200 of loop 0 : memref<5x51200xf32> as memref<51200xf32>
+    step.copy %part to %layer : memref<51200xf32> to memref<51200xf32>
+    step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  }
+  step.loop 5 {
+    %first = step.view %u : memref<5x51200xf32> as memref<51200xf32>
+    step.copy %part to %first : memref<51200xf32> to memref<51200xf32>
+    step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  }
+  %own = step.view %s : memref<5x51200xf32> as memref<51200xf32>
+  step.copy %own to %z : memref<51200xf32> to memref<51200xf32>
+  %t = step.collective_start all_reduce sum <{"x"}> %s to %s : memref<5x51200xf32> to memref<5x51200xf32>
+  step.collective_done %t
+  %r = step.collective_start all_reduce sum <{"x"}> %u to %u : memref<5x51200xf32> to memref<5x51200xf32>
+  step.collective_done %r
+  %from = step.view %u : memref<5x51200xf32> as memref<51200xf32>
+  step.copy %from to %z : memref<51200xf32> to memref<51200xf32>
+  step.copy %own to %z : memref<51200xf32> to memref<51200xf32>
+}

@@ -3,8 +3,8 @@
 spmd.mesh @mesh <["data"=2]>
 func.func @main(%x: tensor<256x128xf32> {tp.name = "x", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>},
                 %w: tensor<128x128xf32> {tp.name = "w", spmd.sharding = #spmd.sharding<@mesh, [{}, {}]>},
-                %v: tensor<128x2048xf32> {tp.name = "v", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>})
-    -> (tensor<256x2048xf32> {tp.name = "y", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>}) {
+                %v: tensor<128x1024xf32> {tp.name = "v", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<256x1024xf32> {tp.name = "y", spmd.sharding = #spmd.sharding<@mesh, [{"data"}, {}]>}) {
   %a0 = tp.einsum "bi,io->bo" %x, %w : (tensor<256x128xf32>, tensor<128x128xf32>) -> tensor<256x128xf32>
   %s0 = tp.reduce sum %a0 dims = [0] : tensor<256x128xf32> -> tensor<128xf32>
   %b0 = tp.broadcast %s0 dims = [1] : tensor<128xf32> -> tensor<256x128xf32>
@@ -35,6 +35,6 @@ func.func @main(%x: tensor<256x128xf32> {tp.name = "x", spmd.sharding = #spmd.sh
   %b5 = tp.broadcast %s5 dims = [1] : tensor<128xf32> -> tensor<256x128xf32>
   %d5 = tp.sub %a5, %b5 : tensor<256x128xf32>
   %h5 = tp.tanh %d5 : tensor<256x128xf32>
-  %y = tp.einsum "bi,io->bo" %h5, %v : (tensor<256x128xf32>, tensor<128x2048xf32>) -> tensor<256x2048xf32>
-  return %y : tensor<256x2048xf32>
+  %y = tp.einsum "bi,io->bo" %h5, %v : (tensor<256x128xf32>, tensor<128x1024xf32>) -> tensor<256x1024xf32>
+  return %y : tensor<256x1024xf32>
 }

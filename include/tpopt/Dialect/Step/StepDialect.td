@@ -115,9 +115,9 @@ def Step_OverlapAttr : AttrDef<Step_Dialect, "Overlap"> {
   let mnemonic = "overlap";
   let summary = "The predicted times of a program, in nanoseconds";
   let description = [{
-    `written`: waiting for each collective at once; `scheduled`: in the program's order;
-    `bound`: a lower bound over all orders of starts and waits, while other steps keep
-    their order; `exposed`: the time in which the device only waits for collectives.
+    `written`: as the program was before it was scheduled, waiting for each collective at
+    once; `scheduled`: as it is; `bound`: a lower bound over all orders of starts and waits,
+    for the orders of steps and the forms of loops that were tried; `exposed`: the time in which the device only waits for collectives.
 
     Example: `#step.overlap<written = 9000, scheduled = 6000, bound = 6000, exposed = 0>`
   }];

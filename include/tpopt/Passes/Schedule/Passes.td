@@ -21,7 +21,8 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     Independent steps change their order where that is predicted to be 1 % faster and
     buffers take no more memory: a step that a transfer needs runs before one that can run
     during the transfer (list scheduling; Graham 1966). Each step computes what it did
-    before, so the bits of all results stay the same.
+    before, so the bits of all results stay the same, if an all-reduce adds in the same order
+    for one layer as for all.
 
     A collective of a loop that sends what the loop never writes, as weights of a layer,
     may run during the iteration before, into a second buffer: the loop then runs over
@@ -34,8 +35,9 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     those collectives that an iteration needs first or starts last, and not in a
     `step.while`. No more bytes are sent.
 
-    A long gather may be split into 4 or 16 pieces, each with its own buffer, so that a
-    collective that is needed sooner need not wait for the end of it. This, too, is done
+    The longest gather may be split into 4 or 16 pieces, each with its own buffer, and others
+    into pieces that take as long, so that a collective that is needed sooner need not wait
+    for the end of a long one. This, too, is done
     only where the program is predicted to become at least 1 % faster.
 
     Collectives in flight take memory: at most `in-flight` bytes beyond what the
