@@ -191,8 +191,8 @@ TEST(Overlap, SoonestFirst) {
   EXPECT_EQ(schedule.events[0].front().transfer, 1u);
 }
 
-// The pieces of a gather that is needed at the end leave the link free for a sum
-// that is needed at once.
+// The pieces of a gather that is needed at the end leave the link free for a
+// sum that is needed at once.
 TEST(Overlap, PiecesBetweenSums) {
   Problem problem;
   problem.steps = {4, 4, 4, 4};
