@@ -112,7 +112,7 @@ private:
   /// Adds moves that cut the uses of `value`. Each of these frees a copy that
   /// is held at `moment` although no op uses it then.
   void addCuts(unsigned value, unsigned moment, std::vector<Move> &moves) {
-    // What is held may be the value alone, without copies.
+    // If only the value itself is held, there is no copy to free.
     bool holdsItself = graph.values[value].storage == PlanValue::Activation;
     if (price.getHeld(value).size() <= holdsItself)
       return;

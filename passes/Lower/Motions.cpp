@@ -4,9 +4,9 @@
 // Finds dynamic slices and updates whose start advances by the same distance in
 // every iteration of a loop, so that views can take their place. A scan over
 // layers reads layer i of every stacked weight, and the backward pass reads and
-// writes layer n - 1 - i. JAX
-// writes these indices with comparisons that wrap negative ones around. So the
-// expressions are not matched but evaluated for every iteration.
+// writes layer n - 1 - i. JAX writes these indices with comparisons that wrap
+// negative ones around. So the expressions are not matched but evaluated for
+// every iteration.
 
 #include "LegalizeForStep.h"
 

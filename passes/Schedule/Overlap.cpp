@@ -37,8 +37,8 @@ static double getComputed(const Problem &problem) {
   return seconds;
 }
 
-/// Returns the seconds of a body that runs once, if the link is busy for the
-/// first `backlog` of them.
+/// Returns the seconds that a body takes once if the link is busy for the first
+/// `backlog` seconds.
 static double replay(const Body &body, double backlog) {
   const Problem &problem = body.problem;
   std::vector<double> arrives(problem.transfers.size());
@@ -379,8 +379,8 @@ static double getPartBound(const Problem &problem) {
     behind[place] += behind[place + 1];
   // `reached` has, for each place, the time at which the device leaves the
   // place if every transfer has a separate link. This time is the length of the
-  // longest chain before the place. The device comes to a place before it waits
-  // for the transfers that are needed there, and may start others first.
+  // longest chain before the place. When the device comes to a place, it may
+  // start transfers before it waits for those that are needed there.
   std::vector<double> reached(numSteps + 1), waits(numSteps + 1);
   std::vector<double> arrives(problem.transfers.size()), releases(arrives);
   auto comesTo = [&](unsigned place) {

@@ -63,8 +63,8 @@ struct StepTime {
   StepTime(double seconds, double carried = 0,
            std::shared_ptr<const Body> first = nullptr)
       : seconds(seconds), carried(carried), first(std::move(first)) {}
-  /// The seconds of the step if the link is busy for the first `backlog` of
-  /// them.
+  /// The seconds that the step takes if the link is busy for its first
+  /// `backlog` seconds.
   double getSeconds(double backlog) const;
 };
 

@@ -40,7 +40,7 @@ struct LoopForm {
 
 /// Lets collectives of loops run one iteration earlier or later, and splits
 /// long gathers, if that is predicted to be faster. The extra memory of such a
-/// loop is not available to other loops.
+/// loop reduces what other loops may use.
 class ProgramScheduler {
 public:
   ProgramScheduler(step::ProgramOp program, const Surroundings &given)

@@ -190,7 +190,8 @@ Finder::getBehind(step::CollectiveStartOp start) const {
   Steps &steps = candidate.steps;
   llvm::SetVector<Value> written;
   llvm::MapVector<Value, unsigned> read; // and the first step that reads it
-  // Steps that wrote an iteration's own part before stay where they are.
+  // If each iteration has its own part of `root`, steps that access the part
+  // before `writer` does need not move.
   auto addWritten = [&](Value root, Operation *writer) {
     if (!written.insert(root))
       return;

@@ -19,10 +19,10 @@
 ///     scatter b to r[0:7]
 ///
 /// The same number of bytes is sent, by more collectives, and code after the
-/// loop still finds the whole stacks. If all layers are summed by one
-/// all-reduce of a library that adds in an order of its own, as NCCL does, sums
-/// of one layer may be rounded differently. Each collective can then overlap
-/// with the computation of another iteration (SoftwarePipeline.h).
+/// loop still finds the whole stacks. Each collective can then overlap with the
+/// computation of another iteration (SoftwarePipeline.h). NCCL adds in an order
+/// of its own, so there, an all-reduce of one layer may round differently than
+/// an all-reduce of all layers.
 
 #ifndef TPOPT_PASSES_SCHEDULE_STACKEDCOLLECTIVES_H
 #define TPOPT_PASSES_SCHEDULE_STACKEDCOLLECTIVES_H

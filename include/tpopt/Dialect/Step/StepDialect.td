@@ -117,7 +117,8 @@ def Step_OverlapAttr : AttrDef<Step_Dialect, "Overlap"> {
   let description = [{
     `written`: as the program was before it was scheduled, waiting for each collective at
     once; `scheduled`: as it is; `bound`: a lower bound over all orders of starts and waits,
-    for the orders of steps and the forms of loops that were tried; `exposed`: the time in which the device only waits for collectives.
+    for the orders of steps and the forms of loops that were tried; `exposed`: the time in
+    which the device only waits for collectives.
 
     Example: `#step.overlap<written = 9000, scheduled = 6000, bound = 6000, exposed = 0>`
   }];
