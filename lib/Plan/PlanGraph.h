@@ -58,8 +58,8 @@ struct PlanValue {
   Port producer;
   llvm::SmallVector<PlanUse, 2> uses; ///< In program order.
   double times = 1; ///< How often a copy of the value is made.
-  /// The fraction of a launch's start-up cost that this value's reshards pay.
-  StartShares shares;
+  /// The parts of their prices that this value's reshards pay.
+  ReshardShares shares;
   /// The number of choices that precede the value in program order.
   unsigned position = 0;
   /// The number of the value that this one is equal to. Constraints and

@@ -7,8 +7,9 @@
 #include "FitMemory.h"
 #include "Model.h"
 #include "PlanPrice.h"
-#include "SharedStarts.h"
+#include "Slack.h"
 #include "Splices.h"
+#include "StepTime.h"
 #include "Unflatten.h"
 
 #include "tpopt/Dialect/TP/TP.h"
@@ -18,6 +19,7 @@
 
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #define DEBUG_TYPE "tp-partition"
@@ -87,11 +89,19 @@ static constexpr double kRounding = 1e-12;
 static constexpr int kMostRevisions = 2;
 static constexpr double kStartSlack = 1e-3;
 
+/// The part of their cost that reshards with slack pay in a plan for overlap.
+/// The step lasts as long as the longer of the computation and these reshards.
+/// If both take equally long, shortening either alone does not help, so each
+/// counts half. Computation counts whole here, because it also hides other
+/// collectives.
+static constexpr double kExposed = 0.5;
+
 struct Planner::Impl {
   Impl(Operation *root, ShardingTable &table, const CostModel &cost,
        PlannerOptions options)
       : root(root), freeArguments(options.freeArguments),
         capacity(options.capacity), bucketBytes(options.bucketBytes),
+        overlap(options.overlap),
         atoms(collectAtoms(root, table, options.allAxes)),
         space(table, atoms, cost, /*evenly=*/isa<ManualOp>(root)), view(root) {}
 
@@ -105,6 +115,8 @@ struct Planner::Impl {
     decomposeWhereCheaper();
     makePlan();
     leaveCountedWhole();
+    if (overlap && slack)
+      planForOverlap();
     if (capacity != 0)
       fit();
   }
@@ -113,7 +125,7 @@ struct Planner::Impl {
     price.reset();
     solve();
     price.emplace(space, graph, model->getSelection());
-    if (starts)
+    if (slack)
       reviseStarts();
   }
 
@@ -124,38 +136,39 @@ struct Planner::Impl {
   /// values that have launches in the current plan. Each plan is priced with
   /// its own launches, and the cheapest plan is kept.
   void reviseStarts() {
-    SharedStarts assumed = *starts, best = assumed;
+    Slack assumed = *slack, best = assumed;
     double least = std::numeric_limits<double>::infinity(),
            start = space.cost.getLeastStart();
     for (int round = 0;; ++round) {
-      std::vector<Launches> launches = getLaunches();
-      SharedStarts actual = assumed;
-      actual.recount(launches);
-      double saved = start * actual.getSaved(launches),
-             cost = price->getPrice().getTotal() - saved;
+      std::vector<ReshardsPrice> prices = getReshardPrices();
+      Slack actual = assumed;
+      actual.recount(prices);
+      double saved = start * actual.getSavedStarts(prices),
+             cost = price->getPrice().getTotal() - saved -
+                    (1 - exposed) * getSlackCost(actual, prices);
       if (cost >= (1 - kRounding) * least)
         return planWith(best);
       least = cost;
       best = assumed;
       if (round == kMostRevisions ||
-          start * assumed.getSaved(launches) - saved <= kStartSlack * cost)
+          start * assumed.getSavedStarts(prices) - saved <= kStartSlack * cost)
         return;
       assumed = actual;
       planWith(assumed);
     }
   }
 
-  void planWith(const SharedStarts &starts) {
+  void planWith(const Slack &slack) {
     price.reset();
-    starts.setShares(graph);
+    slack.setShares(graph);
     model.emplace(space, graph);
     model->solve();
     price.emplace(space, graph, model->getSelection());
   }
 
-  /// Returns the number of launches of each value's reshards.
-  std::vector<Launches> getLaunches() {
-    std::vector<Launches> launches(graph.values.size());
+  /// Returns the price of each value's reshards.
+  std::vector<ReshardsPrice> getReshardPrices() {
+    std::vector<ReshardsPrice> sent(graph.values.size());
     for (auto [number, value] : llvm::enumerate(graph.values)) {
       if (value.origin != number || value.isBorder)
         continue;
@@ -164,11 +177,110 @@ struct Planner::Impl {
       for (const Copy &copy : ArrayRef(copies).drop_front()) {
         unsigned source = copies[copy.source].layout;
         bool sums = !space.pool.get(source).unreduced.empty();
-        (sums ? launches[number].sums : launches[number].gathers) +=
-            prices.get(source, copy.layout, value.times > 1).launches;
+        (sums ? sent[number].sums : sent[number].gathers) +=
+            value.times * prices.get(source, copy.layout, value.times > 1);
       }
     }
-    return launches;
+    return sent;
+  }
+
+  /// The cost of reshards, less the starts that they do not pay.
+  double getSharedCost(const Price &price, const PriceShares &shares) const {
+    return price.cost -
+           (1 - shares.start) * price.launches * space.cost.getLeastStart();
+  }
+
+  double getSlackCost(const Slack &slack,
+                      ArrayRef<ReshardsPrice> prices) const {
+    double cost = 0;
+    for (auto [number, price] : llvm::enumerate(prices)) {
+      ReshardShares shares = slack.getShares(number);
+      if (slack.hasGathersWithSlack(number))
+        cost += getSharedCost(price.gathers, shares.gathers);
+      if (slack.hasSumsWithSlack(number))
+        cost += getSharedCost(price.sums, shares.sums);
+    }
+    return cost;
+  }
+
+  /// Plans again for a program whose collectives overlap with computation. If
+  /// reshards with slack are cheaper than others, a plan may send more bytes
+  /// and yet wait less. For example, it may gather weights instead of
+  /// activations that are fewer bytes, since a product waits for activations.
+  /// The plan with the shorter predicted step is kept.
+  void planForOverlap() {
+    double time = getOverlappedTime();
+    exposed = kExposed;
+    makePlan();
+    if (getOverlappedTime() < (1 - kRounding) * time)
+      return;
+    exposed = 1;
+    makePlan();
+  }
+
+  /// Predicts the time of the plan if its collectives overlap with computation:
+  /// the device waits for all reshards without slack. The others hide behind
+  /// contractions alone. All other ops are priced one by one here, but many of
+  /// them will be fused, and then take much less time.
+  double getOverlappedTime() {
+    std::vector<ReshardsPrice> prices = getReshardPrices();
+    Slack actual = *slack;
+    actual.recount(prices);
+    std::vector<double> clock = getContractionClock();
+    std::vector<SlackTransfer> gathers, sums;
+    // The time of everything that neither hides nor is hidden.
+    double other = price->getPrice().cost - clock.back();
+    for (auto [number, sent] : llvm::enumerate(prices)) {
+      const PlanValue &value = graph.values[number];
+      ReshardShares shares = actual.getShares(number);
+      double gather = getSharedCost(sent.gathers, shares.gathers),
+             sum = getSharedCost(sent.sums, shares.sums);
+      other -= sent.gathers.cost - gather + sent.sums.cost - sum;
+      if (gather > 0 && actual.hasGathersWithSlack(number)) {
+        auto [begin, end] =
+            value.times > 1
+                ? getOutermostSpan(value)
+                : std::pair(value.needs.front().begin, value.needs.front().end);
+        gathers.push_back({clock[begin], clock[end], gather});
+        other -= gather;
+      }
+      if (sum > 0 && actual.hasSumsWithSlack(number)) {
+        auto [begin, end] =
+            getOutermostSpan(graph.values[actual.getSumSource(number)]);
+        double complete = clock[end + 1];
+        sums.push_back({begin == end ? complete : clock[begin], complete, sum});
+        other -= sum;
+      }
+    }
+    return other + getStepTime(clock.back(), gathers, sums);
+  }
+
+  /// The first and the last point of the op that makes the value, or of the
+  /// outermost loop that contains this op.
+  std::pair<unsigned, unsigned> getOutermostSpan(const PlanValue &value) const {
+    Operation *op = view.getAnchor(value.value.getDefiningOp());
+    while (op->getParentOp() != root)
+      op = op->getParentOp();
+    return {view.getBegin(op), view.getEnd(op)};
+  }
+
+  /// For each point, the cost of the contractions before it, each times its
+  /// runs.
+  std::vector<double> getContractionClock() const {
+    std::vector<double> clock(graph.numPoints + 1);
+    for (Operation *op : view.getOps()) {
+      auto it = graph.opChoices.find(op);
+      auto ruled = dyn_cast<ShardingRuleOpInterface>(op);
+      if (it == graph.opChoices.end() || !ruled ||
+          !isContraction(ruled.getShardingRule()))
+        continue;
+      const Choice &choice = graph.choices[it->second];
+      unsigned option = price->getSelection()[it->second];
+      clock[choice.point + 1] +=
+          choice.times * choice.options->prices[option].cost;
+    }
+    std::partial_sum(clock.begin(), clock.end(), clock.begin());
+    return clock;
   }
 
   /// Decides whether to shard the dimensions in `tp.counted`, which saves bytes
@@ -234,10 +346,11 @@ struct Planner::Impl {
   double solve() {
     model.reset();
     graph = buildGraph(space, view, root, freeArguments);
-    starts.reset();
+    slack.reset();
     if (space.cost.getLeastStart() > 0 && bucketBytes != 0) {
-      starts.emplace(graph, view, space.pool, bucketBytes);
-      starts->setShares(graph);
+      slack.emplace(graph, view, space.pool, bucketBytes);
+      slack->setExposed(exposed);
+      slack->setShares(graph);
     }
     model.emplace(space, graph);
     double cost = model->solve();
@@ -318,11 +431,13 @@ struct Planner::Impl {
   Operation *root;
   bool freeArguments;
   int64_t capacity, bucketBytes;
+  bool overlap;
   SmallVector<AxisRef> atoms;
   SearchSpace space;
   ProgramView view;
   PlanGraph graph;
-  std::optional<SharedStarts> starts; ///< Empty if no starts are shared.
+  std::optional<Slack> slack; ///< Empty without launch latencies.
+  double exposed = 1; ///< The fraction of their cost that its reshards pay.
   std::optional<Model> model;
   std::optional<PlanPrice> price;
   /// The chosen decompositions, grouped by equal ops, with the cost that each

@@ -52,6 +52,9 @@ struct PlannerOptions {
   /// The maximum payload of a launch that combines several collectives, so that
   /// they share its start-up cost; 0 if collectives are not combined.
   int64_t bucketBytes = 0;
+  /// Collectives will be scheduled to run during computation. If the machine is
+  /// known, the plan with the shortest step is chosen, even if it sends more.
+  bool overlap = false;
 };
 
 /// The cost of one call of the program on one device.

@@ -111,11 +111,11 @@ const StrategySet &SearchSpace::getCarried(RankedTensorType type,
 
 const solver::CostMatrix &
 SearchSpace::getMatrix(RankedTensorType type, const LayoutList &from,
-                       const LayoutList &to, double times, StartShares shares,
-                       bool transposed) {
+                       const LayoutList &to, double times,
+                       const ReshardShares &shares, bool transposed) {
   auto [it, isNew] =
       matrices.try_emplace({type.getAsOpaquePointer(), &from, &to, times,
-                            shares.sums, shares.gathers, transposed},
+                            shares.asTuple(), transposed},
                            transposed ? to.size() : from.size(),
                            transposed ? from.size() : to.size());
   if (!isNew)
@@ -124,12 +124,13 @@ SearchSpace::getMatrix(RankedTensorType type, const LayoutList &from,
   prices.expect(to);
   for (auto [i, source] : llvm::enumerate(from)) {
     bool sums = !pool.get(source).unreduced.empty();
-    double spared =
-        (1 - (sums ? shares.sums : shares.gathers)) * cost.getLeastStart();
+    const PriceShares &share = sums ? shares.sums : shares.gathers;
+    double spared = (1 - share.start) * cost.getLeastStart();
     for (auto [j, target] : llvm::enumerate(to)) {
       Price price = prices.get(source, target, times > 1);
       (transposed ? it->second.at(j, i) : it->second.at(i, j)) =
-          times * (price.getTotal() - spared * price.launches);
+          times * (share.cost * (price.cost - spared * price.launches) +
+                   price.preference);
     }
   }
   return it->second;

@@ -18,10 +18,23 @@
 
 namespace tp::plan {
 
-/// The share of a launch's start-up cost, its *start*, that a reshard pays:
-/// less than 1 if it will be combined with others (SharedStarts.h).
-struct StartShares {
-  double sums = 1, gathers = 1;
+/// The parts of its price that a reshard pays (see Slack.h).
+struct PriceShares {
+  /// Of a launch's start-up cost, its *start*: less than 1 if the reshard will
+  /// be combined with others.
+  double start = 1;
+  /// Of the cost of sending, the start included: less than 1 if the reshard can
+  /// run during computation.
+  double cost = 1;
+
+  auto asTuple() const { return std::pair(start, cost); }
+};
+
+/// Those of a value's reshards from partial sums, and those of its others.
+struct ReshardShares {
+  PriceShares sums, gathers;
+
+  auto asTuple() const { return std::pair(sums.asTuple(), gathers.asTuple()); }
 };
 
 /// Returned references stay valid as long as the search space.
@@ -67,12 +80,13 @@ public:
   }
   /// The cost, including preferences, of `times` reshards of a tensor of `type`
   /// from each layout in `from` to each layout in `to`. Both lists belong to
-  /// the pool. A launch pays only a share of its start, given by `shares`. Rows
-  /// correspond to `from`, or to `to` if `transposed`.
+  /// the pool. A reshard pays only `shares` of its price. Rows correspond to
+  /// `from`, or to `to` if `transposed`.
   const solver::CostMatrix &getMatrix(mlir::RankedTensorType type,
                                       const LayoutList &from,
                                       const LayoutList &to, double times,
-                                      StartShares shares, bool transposed);
+                                      const ReshardShares &shares,
+                                      bool transposed);
 
   ShardingTable &table;
   const cost::CostModel &cost;
@@ -92,7 +106,7 @@ private:
                  std::unique_ptr<StrategySet>>
       carried;
   std::map<std::tuple<const void *, const LayoutList *, const LayoutList *,
-                      double, double, double, bool>,
+                      double, decltype(ReshardShares().asTuple()), bool>,
            solver::CostMatrix>
       matrices;
 };

@@ -350,7 +350,8 @@ struct Partition : tp::impl::PartitionPassBase<Partition> {
                           withMachineLinks(mesh->toMesh(), *device));
       CostModel cost(table.getMesh(), *device);
       PlannerOptions options{freeArguments, allAxes, /*capacity=*/0,
-                             CombineCollectivesPassOptions().bucketBytes};
+                             CombineCollectivesPassOptions().bucketBytes,
+                             overlap};
       postponeConstraints(function);
       // Partition manual regions first: the code around a region takes the
       // layouts of its operands and results as fixed.

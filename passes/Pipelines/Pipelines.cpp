@@ -32,7 +32,7 @@ static void addPreparation(OpPassManager &manager) {
 
 /// Adds the passes of one stage.
 static void addStage(OpPassManager &manager, Stage stage,
-                     const ShardOptions &options, bool chunksProducts) {
+                     const ShardOptions &options, OverlapKinds overlap) {
   bool verifies = options.verify != Verification::Off;
   switch (stage) {
   case Stage::Import:
@@ -61,6 +61,7 @@ static void addStage(OpPassManager &manager, Stage stage,
     partition.memory = options.memory;
     partition.prices = options.report;
     partition.warn = !options.strict;
+    partition.overlap = overlap.steps;
     manager.addPass(createPartitionPass(partition));
   }
     if (verifies)
@@ -68,7 +69,7 @@ static void addStage(OpPassManager &manager, Stage stage,
     return;
   case Stage::Collectives:
     manager.addPass(createPlanCollectivesPass({options.machine}));
-    if (chunksProducts) {
+    if (overlap.products) {
       ChunkProductsPassOptions chunk;
       chunk.machine = options.machine;
       manager.addPass(createChunkProductsPass(chunk));
@@ -100,10 +101,10 @@ static void addStage(OpPassManager &manager, Stage stage,
 }
 
 void tp::buildShardPipeline(OpPassManager &manager, const ShardOptions &options,
-                            bool chunksProducts) {
+                            OverlapKinds overlap) {
   for (Stage stage : {Stage::Import, Stage::Propagate, Stage::Partition,
                       Stage::Collectives, Stage::Localize}) {
-    addStage(manager, stage, options, chunksProducts);
+    addStage(manager, stage, options, overlap);
     if (stage == options.stopAfter)
       return;
   }
@@ -120,7 +121,11 @@ void tp::buildCompilePipeline(OpPassManager &manager,
       manager.addPass(createNameInputsPass());
       manager.addPass(createKeepProgramPass());
     }
-    buildShardPipeline(manager, options, options.overlap && options.chunk);
+    // The plan does not depend on `overlap`, so that results have the same bits
+    // with and without it.
+    buildShardPipeline(
+        manager, options,
+        {/*steps=*/true, /*products=*/options.overlap && options.chunk});
     // The sharding part ends before the program is lowered, so its report needs
     // a separate measurement of memory.
     if (options.part == CompilePart::Shard && options.report &&

@@ -24,6 +24,10 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
     instead of being kept, an op is computed on smaller blocks, an op is not decomposed.
     If this does not suffice, a warning says how much memory the plan needs.
 
+    With `overlap`, gathers of weights and sums of gradients cost half, since they can run
+    during computation, and activations that are gathered for a product cannot. The
+    result is kept if it makes the predicted step shorter. It may send more bytes.
+
     **Requires:** every value has a sharding (`tp-propagate`).
 
     **Guarantees:** every op's `spmd.shardings` say what it computes, operands
@@ -45,6 +49,9 @@ def PartitionPass : Pass<"tp-partition", "::mlir::ModuleOp"> {
            "closed them">,
     Option<"allAxes", "all-axes", "bool", "false",
            "Use every axis of the mesh, not only those that an annotation names">,
+    Option<"overlap", "overlap", "bool", "false",
+           "Choose the shortest step of a program whose collectives will run during "
+           "computation, if the machine is known">,
     Option<"prices", "prices", "bool", "false",
            "Attach to every function the cost of its plan, for tp-report">,
     Option<"warn", "warn", "bool", "true",

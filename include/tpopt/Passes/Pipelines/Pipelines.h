@@ -105,11 +105,18 @@ struct ShardOptions : mlir::PassPipelineOptions<ShardOptions> {
       llvm::cl::desc("Do not print warnings that tp-strict reports as errors")};
 };
 
-/// Adds the stages up to `options.stopAfter`. `chunksProducts` allows blocks of
-/// a product to be sent while others are multiplied (`tp-chunk-products`).
+/// The communication that will run during computation, if the machine is known.
+struct OverlapKinds {
+  /// During steps that do not need its result: the program will be scheduled.
+  bool steps = false;
+  /// During the product that needs its result: blocks are sent while others
+  /// are multiplied (`tp-chunk-products`).
+  bool products = false;
+};
+
+/// Adds the stages up to `options.stopAfter`.
 void buildShardPipeline(mlir::OpPassManager &manager,
-                        const ShardOptions &options,
-                        bool chunksProducts = false);
+                        const ShardOptions &options, OverlapKinds overlap = {});
 
 /// Which part of the pipeline `tp-compile` runs. Passes that need sharding
 /// information, such as `tp-report`, must run between `tp-compile{part=shard}`
@@ -129,7 +136,7 @@ struct CompileOptions : ShardOptions {
   Option<bool> overlap{
       *this, "overlap",
       llvm::cl::desc("Overlap collectives with computing, if machine= is given "
-                     "to predict their times"),
+                     "to predict their times; the plan is the same without"),
       llvm::cl::init(true)};
   Option<bool> chunk{
       *this, "chunk",

@@ -1,7 +1,7 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "SharedStarts.h"
+#include "Slack.h"
 
 #include "dialects/TP/CheapSources.h"
 #include "dialects/TP/TensorTypes.h"
@@ -28,11 +28,21 @@ static bool isSimple(Operation *op) {
          isa<ReshapeOp, TransposeOp, SliceOp, ConstraintOp, BarrierOp>(op);
 }
 
-/// Finds out which values' gathers and sums can share launches.
-class SharedStarts::Finder {
+/// Returns true if each iteration of a loop only adds to the carried value, or
+/// writes a part of it, as for gradients of all layers.
+static bool isOnlyCollected(BlockArgument carried) {
+  return llvm::all_of(carried.getUses(), [](OpOperand &use) {
+    return isa<AddOp>(use.getOwner()) ||
+           (isa<DynamicUpdateSliceOp>(use.getOwner()) &&
+            use.getOperandNumber() == 0);
+  });
+}
+
+/// Finds out which values' gathers and sums have slack.
+class Slack::Finder {
 public:
   Finder(const PlanGraph &graph, const ProgramView &view,
-         const LayoutPool &pool, int64_t bucketBytes, SharedStarts &result)
+         const LayoutPool &pool, int64_t bucketBytes, Slack &result)
       : graph(graph), view(view), pool(pool), bucketBytes(bucketBytes),
         result(result), kinds(graph.values.size()) {}
 
@@ -41,8 +51,15 @@ public:
     // Values are in the order of the data flow.
     for (unsigned number = 0; number < count; ++number)
       kinds[number].isEarly = isEarly(number);
-    for (unsigned number = count; number-- > 0;)
-      kinds[number].isLate = isLate(number);
+    // The results of a loop precede the values of its body.
+    for (bool hasChanged = true; hasChanged;) {
+      hasChanged = false;
+      for (unsigned number = count; number-- > 0;) {
+        if (kinds[number].isLate || !isLate(number))
+          continue;
+        kinds[number].isLate = hasChanged = true;
+      }
+    }
     for (unsigned number = 0; number < count; ++number) {
       followSum(number);
       countValue(number);
@@ -57,6 +74,7 @@ private:
     bool startsSum = false; ///< A late value where a partial sum begins.
     bool isSum = false;     ///< A late value that may be a partial sum.
     bool isOfSum = false; ///< A late value that is computed from a partial sum.
+    unsigned sumSource = 0; ///< If it is a sum: see Slack::getSumSource.
   };
   /// Values can share a launch only if they have the same block and element
   /// type.
@@ -93,9 +111,15 @@ private:
     if (graph.values[number].isBorder)
       return false;
     Operation *maker = getMaker(number);
-    return !maker || (isSimple(maker) && haveAll(maker, [&](unsigned source) {
-                        return kinds[source].isEarly;
-                      }));
+    auto isSourceEarly = [&](unsigned source) { return kinds[source].isEarly; };
+    if (!maker) // what a loop carries waits for the iteration before
+      return isa<FunctionOpInterface>(getBlock(number)->getParentOp());
+    // In a loop: the weights of one layer.
+    if (auto slice = dyn_cast<DynamicSliceOp>(maker)) {
+      std::optional<unsigned> input = lookup(slice.getInput());
+      return input && isSourceEarly(*input);
+    }
+    return isSimple(maker) && haveAll(maker, isSourceEarly);
   }
 
   bool isLate(unsigned number) const {
@@ -107,12 +131,26 @@ private:
       if (isa<GroupOp>(user))
         return true;
       if (user->hasTrait<OpTrait::IsTerminator>())
-        return isa<FunctionOpInterface>(user->getParentOp());
-      if (!isSimple(user) && !isa<ReduceOp>(user))
+        return isa<FunctionOpInterface>(user->getParentOp()) ||
+               isCollected(*use);
+      if (!isSimple(user) && !isa<ReduceOp>(user) &&
+          !(isa<DynamicUpdateSliceOp>(user) && use->getOperandNumber() == 1))
         return false;
       std::optional<unsigned> result = lookup(user->getResult(0));
       return result && kinds[*result].isLate;
     });
+  }
+
+  /// Returns true if a loop collects what the terminator of its body passes on,
+  /// and only results of the program are computed from it.
+  bool isCollected(OpOperand &passed) const {
+    auto loop = dyn_cast<ForOp>(passed.getOwner()->getParentOp());
+    if (!loop)
+      return false;
+    unsigned index = passed.getOperandNumber();
+    std::optional<unsigned> result = lookup(loop->getResult(index));
+    return result && kinds[*result].isLate &&
+           isOnlyCollected(loop.getRegionIterArgs()[index]);
   }
 
   /// Returns true if a value is computed from a postponed sum.
@@ -163,6 +201,12 @@ private:
     kind.startsSum = startsSum(number);
     kind.isSum = kind.startsSum || continuesSum(number);
     Operation *maker = getMaker(number);
+    if (kind.startsSum)
+      kind.sumSource = number;
+    else if (kind.isSum)
+      for (Value operand : maker->getOperands())
+        if (auto source = lookup(operand); source && kinds[*source].isSum)
+          kind.sumSource = std::max(kind.sumSource, kinds[*source].sumSource);
     kind.isOfSum =
         kind.isSum || (kind.isLate && maker &&
                        llvm::any_of(maker->getOperands(), [&](Value operand) {
@@ -172,7 +216,7 @@ private:
 
   void countValue(unsigned number) {
     const PlanValue &value = graph.values[number];
-    SharedStarts::Kind &found = result.kinds.emplace_back();
+    Slack::Kind &found = result.kinds.emplace_back();
     if (value.isBorder)
       return;
     Kind &kind = kinds[number];
@@ -188,10 +232,10 @@ private:
     kind.isCut = isCut(number);
     if (kind.isEarly && kind.isCut && isFirst)
       ++counts.gathers;
-    if (value.times > 1)
-      return;
+    found.isInLoop = value.times > 1;
     found.isGathered = kind.isEarly && !kind.isLate;
     found.isSummed = kind.isSum;
+    found.sumSource = kind.sumSource;
     found.ofBucket = getVolume(value.type.getShape()) *
                      getElementBytes(value.type) / bucketBytes;
   }
@@ -222,49 +266,56 @@ private:
   const ProgramView &view;
   const LayoutPool &pool;
   double bucketBytes;
-  SharedStarts &result;
+  Slack &result;
   std::vector<Kind> kinds; ///< Indexed by value.
   llvm::DenseMap<Company, unsigned> companies;
 };
 
-SharedStarts::SharedStarts(const PlanGraph &graph, const ProgramView &view,
-                           const LayoutPool &pool, int64_t bucketBytes) {
+Slack::Slack(const PlanGraph &graph, const ProgramView &view,
+             const LayoutPool &pool, int64_t bucketBytes) {
   Finder(graph, view, pool, bucketBytes, *this).run();
 }
 
-StartShares SharedStarts::getShares(const Kind &kind) const {
-  auto getShare = [&](unsigned values) {
-    return std::min(1.0, std::max(1.0 / std::max(values, 1u), kind.ofBucket));
-  };
-  StartShares shares;
-  if (kind.isGathered)
-    shares.gathers = getShare(counts[kind.company].gathers);
-  if (kind.isSummed)
-    shares.sums = getShare(counts[kind.company].sums);
+PriceShares Slack::getShares(const Kind &kind, unsigned values) const {
+  PriceShares shares;
+  if (!kind.isInLoop)
+    shares.start =
+        std::min(1.0, std::max(1.0 / std::max(values, 1u), kind.ofBucket));
+  shares.cost = exposed;
   return shares;
 }
 
-void SharedStarts::setShares(PlanGraph &graph) const {
+ReshardShares Slack::getShares(const Kind &kind) const {
+  ReshardShares shares;
+  if (kind.isGathered)
+    shares.gathers = getShares(kind, counts[kind.company].gathers);
+  if (kind.isSummed)
+    shares.sums = getShares(kind, counts[kind.company].sums);
+  return shares;
+}
+
+void Slack::setShares(PlanGraph &graph) const {
   for (auto [value, kind] : llvm::zip_equal(graph.values, kinds))
     value.shares = getShares(kind);
 }
 
-void SharedStarts::recount(llvm::ArrayRef<Launches> launches) {
+void Slack::recount(llvm::ArrayRef<ReshardsPrice> prices) {
   for (Counts &count : counts)
     count = {};
-  for (auto [own, kind] : llvm::zip_equal(launches, kinds)) {
-    if (kind.isGathered && own.gathers > 0)
+  for (auto [price, kind] : llvm::zip_equal(prices, kinds)) {
+    if (kind.isGathered && price.gathers.launches > 0)
       ++counts[kind.company].gathers;
-    if (kind.isSummed && own.sums > 0)
+    if (kind.isSummed && price.sums.launches > 0)
       ++counts[kind.company].sums;
   }
 }
 
-double SharedStarts::getSaved(llvm::ArrayRef<Launches> launches) const {
+double Slack::getSavedStarts(llvm::ArrayRef<ReshardsPrice> prices) const {
   double saved = 0;
-  for (auto [own, kind] : llvm::zip_equal(launches, kinds)) {
-    StartShares shares = getShares(kind);
-    saved += (1 - shares.sums) * own.sums + (1 - shares.gathers) * own.gathers;
+  for (auto [price, kind] : llvm::zip_equal(prices, kinds)) {
+    ReshardShares shares = getShares(kind);
+    saved += (1 - shares.sums.start) * price.sums.launches +
+             (1 - shares.gathers.start) * price.gathers.launches;
   }
   return saved;
 }
