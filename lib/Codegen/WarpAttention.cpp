@@ -180,6 +180,7 @@ int64_t WarpAttention::emit() {
   emitTiles();
   for (RowTile &tile : rowTiles)
     storeResult(tile);
+  combineParts();
   return valueTiles.getEnd();
 }
 

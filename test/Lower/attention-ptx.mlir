@@ -43,6 +43,23 @@
 // CHECK-LABEL: .entry attention1(
 // CHECK:         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 
+// The block that ends last combines the parts. It loads what other blocks have stored,
+// so fences surround the counter, and loads come behind them, of memory that no other
+// cache than L1 keeps.
+// CHECK:         st.global.v2.b32
+// CHECK-NOT:     ld.global
+// CHECK:         {{bar.sync|barrier.sync}}
+// CHECK-NOT:     ld.global
+// CHECK:         fence.acq_rel.gpu
+// CHECK-NEXT:    atom.global.inc.u32 [[BEFORE:%r[0-9]+]], [%rd{{[0-9]+}}], 15
+// CHECK-NEXT:    fence.acq_rel.gpu
+// CHECK-NEXT:    st.shared.b32 [{{.*}}], [[BEFORE]]
+// CHECK-NOT:     ld.global
+// CHECK:         {{bar.sync|barrier.sync}}
+// CHECK-NOT:     ld.global.nc
+// CHECK-COUNT-16: ld.global.v4.b32
+// CHECK-NOT:     ld.global
+
 // f32 keeps its precision.
 // CHECK-LABEL: .entry attention2(
 // CHECK-NOT:     mma.sync
@@ -76,10 +93,12 @@ step.program @main inputs [] outputs [] {
   %q1 = step.alloc : memref<1x1x8x4x128xf16>
   %k1 = step.alloc : memref<1x2048x8x128xf16>
   %o1 = step.alloc : memref<i32>
-  %y1 = step.alloc : memref<16x1x1x8x4x128xf32>
+  %y1 = step.alloc : memref<1x1x8x4x128xf16>
+  %p1 = step.alloc : memref<16x1x1x8x4x128xf32>
   %s1 = step.alloc : memref<16x1x1x8x4x2xf32>
-  step.attention %q1, %k1, %k1 offset(%o1 : memref<i32>) into %y1 statistics(%s1 : memref<16x1x1x8x4x2xf32>) {causal, scale = 0.125 : f64}
-      : memref<1x1x8x4x128xf16>, memref<1x2048x8x128xf16>, memref<1x2048x8x128xf16> into memref<16x1x1x8x4x128xf32>
+  %c1 = step.alloc : memref<1x1x8x4xi32>
+  step.attention %q1, %k1, %k1 offset(%o1 : memref<i32>) into %y1 parts(%p1, %s1, %c1 : memref<16x1x1x8x4x128xf32>, memref<16x1x1x8x4x2xf32>, memref<1x1x8x4xi32>) {causal, scale = 0.125 : f64}
+      : memref<1x1x8x4x128xf16>, memref<1x2048x8x128xf16>, memref<1x2048x8x128xf16> into memref<1x1x8x4x128xf16>
   %q2 = step.alloc : memref<1x64x1x1x64xf32>
   %k2 = step.alloc : memref<1x64x1x64xf32>
   %y2 = step.alloc : memref<1x64x1x1x64xf32>
