@@ -156,6 +156,11 @@ LogicalResult AttentionOp::verify() {
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "expects logsumexp to be f32 [b,s,k,g], and not to be combined "
               "with parts";
+  if (getTwoWarps() && (query.getElementType().isF32() ||
+                        result[1] * result[3] > kMaxTwoWarpRows))
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "expects two_warps only for 16-bit floats and at most "
+           << kMaxTwoWarpRows << " rows";
   return success();
 }
 

@@ -1,8 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Merges the results of attention over different keys of the same rows: those
-// of the parts, each of which a block has computed.
+// Merges the results of attention over different keys of the same rows. Those
+// of the parts, each of which a block has computed, are combined here; warps
+// with the same rows use merge(), too.
 
 #include "AttentionEmitter.h"
 

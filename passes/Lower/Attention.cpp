@@ -119,34 +119,32 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
   }
   // All alternatives read the same views, so create them first.
   Value q = getBuffer(query), k = getBuffer(key), v = getBuffer(value);
-  auto create = [&](Value partial, Value statistics, Value counters) {
-    step::AttentionOp::create(builder, loc, q, k, v, offset, lengths, mask,
-                              getBuffer(result), partial, statistics, counters,
-                              logsumexp, op.getScaleAttr(), op.getCausalAttr(),
-                              op.getWindowAttr());
-  };
-  auto createParts = [&](int64_t parts) {
-    if (parts == 1)
-      return create({}, {}, {});
-    SmallVector<int64_t> shape(result.shape);
-    shape.insert(shape.begin(), parts);
-    View partial = allocate(shape, builder.getF32Type());
-    shape.back() = 2;
-    View statistics = allocate(shape, builder.getF32Type());
-    ArrayRef<int64_t> rows = ArrayRef(result.shape).drop_back();
-    create(getBuffer(partial), getBuffer(statistics),
-           getBuffer(getCounters(rows, op)));
+  auto create = [&](const AttentionChoice &choice) {
+    Value partial, statistics, counters;
+    if (choice.parts > 1) {
+      SmallVector<int64_t> shape(result.shape);
+      shape.insert(shape.begin(), choice.parts);
+      partial = getBuffer(allocate(shape, builder.getF32Type()));
+      shape.back() = 2;
+      statistics = getBuffer(allocate(shape, builder.getF32Type()));
+      counters = getBuffer(getCounters(ArrayRef(result.shape).drop_back(), op));
+    }
+    step::AttentionOp::create(
+        builder, loc, q, k, v, offset, lengths, mask, getBuffer(result),
+        partial, statistics, counters, logsumexp, op.getScaleAttr(),
+        op.getCausalAttr(), op.getWindowAttr(),
+        choice.hasTwoWarps ? builder.getUnitAttr() : UnitAttr());
   };
   // An op with a log-sum-exp has all queries of a sequence. These keep the GPU
   // busy, so that the keys need not be split into parts. An op with a window
   // gets only the first of the choices: in calls that the runtime makes to time
   // the choices, the window would hide all keys.
-  SmallVector<int64_t> choices{1};
+  SmallVector<AttentionChoice> choices{{/*parts=*/1}};
   if (!logsumexp)
-    choices = getAttentionPartChoices(sizeOf(op));
+    choices = getAttentionChoices(sizeOf(op));
   if (op.getWindow() || !target.choosesSteps())
     choices.truncate(1);
-  chooseBetween(choices.size(), [&](size_t i) { createParts(choices[i]); });
+  chooseBetween(choices.size(), [&](size_t i) { create(choices[i]); });
 }
 
 /// Returns zeros of this shape for steps that set them back to zero. Such steps

@@ -29,9 +29,14 @@ func.func @prefill(%q: tensor<1x4x200x64xbf16>, %k: tensor<1x300x2x64xbf16>, %v:
 // CHECK:      %[[COUNTERS:.*]] = step.view %[[ZEROS]] : memref<32xi32> as memref<2x1x4x4xi32>
 // CHECK:      step.attention %arg0, %arg1, %arg2 lengths(%{{.*}} : memref<2xi32>) into %[[OUT:.*]] parts(%{{.*}}, %{{.*}}, %[[COUNTERS]] : memref<8x2x1x4x4x128xf32>, memref<8x2x1x4x4x2xf32>, memref<2x1x4x4xi32>)
 // CHECK-SAME: into memref<2x1x4x4x128xf16>
-// The runtime times half as many parts beside these.
+// CHECK-NOT:  two_warps
+// The runtime times half as many parts beside these, and two warps with the same rows.
 // CHECK:      } or {
 // CHECK:      step.attention {{.*}} into %[[OUT]] parts({{.*}} : memref<4x2x1x4x4x128xf32>, memref<4x2x1x4x4x2xf32>, memref<2x1x4x4xi32>)
+// CHECK-NOT:  two_warps
+// CHECK:      } or {
+// CHECK:      step.attention {{.*}} into %[[OUT]] parts({{.*}} : memref<8x2x1x4x4x128xf32>, memref<8x2x1x4x4x2xf32>, memref<2x1x4x4xi32>)
+// CHECK-SAME: two_warps
 // CHECK-NOT:  step.
 func.func @decode(%q: tensor<2x1x4x4x128xf16>, %k: tensor<2x1024x4x128xf16>, %v: tensor<2x1024x4x128xf16>,
                   %l: tensor<2xi64>) -> tensor<2x1x4x4x128xf16> {

@@ -203,6 +203,26 @@ step.program @attentionLogSumExp inputs [#step.input<"q", input, tensor<2x4x1x2x
 
 // -----
 
+step.program @attentionTwoWarpsOfSingles inputs [#step.input<"q", input, tensor<2x4x1x2x16xf32>>, #step.input<"k", input, tensor<2x8x1x16xf32>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf32>, %k: memref<2x8x1x16xf32>):
+  %y = step.alloc : memref<2x4x1x2x16xf32>
+  // expected-error @below {{[TP0304] 'step.attention' op expects two_warps only for 16-bit floats and at most 16 rows}}
+  step.attention %q, %k, %k into %y {scale = 0.125 : f64, two_warps}
+      : memref<2x4x1x2x16xf32>, memref<2x8x1x16xf32>, memref<2x8x1x16xf32> into memref<2x4x1x2x16xf32>
+}
+
+// -----
+
+step.program @attentionTwoWarpsOfManyRows inputs [#step.input<"q", input, tensor<2x9x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x9x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x9x1x2x16xf16>
+  // expected-error @below {{[TP0304] 'step.attention' op expects two_warps only for 16-bit floats and at most 16 rows}}
+  step.attention %q, %k, %k into %y {scale = 0.125 : f64, two_warps}
+      : memref<2x9x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x9x1x2x16xf16>
+}
+
+// -----
+
 step.program @gradientShape inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>

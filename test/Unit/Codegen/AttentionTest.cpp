@@ -36,6 +36,7 @@ struct Problem {
   bool hasMask = false;
   int64_t parts = 0;   ///< 0: not divided.
   bool byHead = false; ///< Heads lie outside of positions in memory.
+  bool hasTwoWarps = false;
 
   double scale() const { return 1 / std::sqrt(double(d)); }
   bool isVisible(int64_t b, int64_t s, int64_t t) const {
@@ -195,11 +196,12 @@ static std::string getText(const Problem &p) {
                               llvm::join(ArrayRef(types), ", "));
   }
   std::string window = llvm::formatv(", window = {0} : i64", p.window);
-  return llvm::formatv(
-      "{0}step.attention %q, %k, %v{1} {{{2}scale = {3:f17} : f64{4}} : {5}, "
-      "{6}, {7} into {8}\n}\n",
-      text, operands, p.causal ? "causal, " : "", p.scale(),
-      p.window ? window : "", query, key, value, output);
+  return llvm::formatv("{0}step.attention %q, %k, %v{1} {{{2}{9}scale = "
+                       "{3:f17} : f64{4}} : {5}, "
+                       "{6}, {7} into {8}\n}\n",
+                       text, operands, p.causal ? "causal, " : "", p.scale(),
+                       p.window ? window : "", query, key, value, output,
+                       p.hasTwoWarps ? "two_warps, " : "");
 }
 
 namespace {
@@ -530,6 +532,31 @@ TEST_F(Attention, Parts) {
   check({single, many}, 1e-5);
 }
 
+// Two warps of a block have the same rows and half of the keys of a tile each,
+// of whatever size: the second may see nothing, or see what the first does not.
+// They merge their results alone and in parts, with all that hides keys.
+TEST_F(Attention, TwoWarps) {
+  Problem one = {"bf16", 2, 1, 2, 4, 64, 1, 64};
+  Problem uneven = {"f16", 1, 2, 1, 8, 128, 130, 128, true, 0, {128}};
+  Problem second = {"bf16", 2, 1, 1, 1, 64, 200, 64, true, 20, {63, 190}};
+  Problem masked = {"bf16", 2, 4, 1, 4, 32, 90, 32};
+  masked.hasMask = true;
+  Problem none = {"f16", 2, 3, 1, 2, 72, 40, 96, false, 0, {}, {40, 0}};
+  Problem wide = {"bf16", 1, 5, 1, 3, 256, 70, 256, true, 0, {60}};
+  Problem narrow = {"f16", 1, 1, 3, 5, 8, 100, 24};
+  Problem parts = {"bf16", 2, 1, 2, 4, 64, 600, 64, true, 0, {130, 599}};
+  parts.parts = 4;
+  Problem many = {"f16", 1, 2, 1, 8, 128, 700, 128};
+  many.parts = 20;
+  Problem window = {"bf16", 1, 16, 1, 1, 64, 500, 64, true, 90, {400}};
+  window.parts = 5;
+  std::vector<Problem> problems = {one,  uneven, second, masked, none,
+                                   wide, narrow, parts,  many,   window};
+  for (Problem &problem : problems)
+    problem.hasTwoWarps = true;
+  check(problems, 1e-2);
+}
+
 // Warpgroups have blocks of 128 rows, where features fill whole panels.
 TEST(AttentionTiles, Warpgroups) {
   EXPECT_EQ(getWarpgroupTiles().getRows(), 128);
@@ -571,21 +598,33 @@ TEST(AttentionTiles, Parts) {
   decode.heads = 1;
   decode.keys = 100;
   EXPECT_EQ(getAttentionParts(decode), 1);
-  // Half as many, and those that fill GPUs of other sizes.
+  // Half as many, those that fill GPUs of other sizes, and two warps.
+  using Choices = llvm::SmallVector<AttentionChoice>;
   decode.heads = 80;
   decode.keys = 1030;
   decode.features = decode.valueFeatures = 64;
-  EXPECT_EQ(getAttentionPartChoices(decode),
-            (llvm::SmallVector<int64_t>{6, 3, 5}));
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{6}, {3}, {5}, {6, true}}));
   decode.heads = 4;
-  EXPECT_EQ(getAttentionPartChoices(decode),
-            (llvm::SmallVector<int64_t>{6, 3}));
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{6}, {3}, {6, true}}));
+  decode.keys = 127;
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{1}}));
+  decode.keys = 128;
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{1}, {1, true}}));
+  EXPECT_EQ(getTwoWarpTiles(decode).warps, 2);
+  EXPECT_EQ(getTwoWarpTiles(decode).getRows(), 16);
+  EXPECT_EQ(getTwoWarpTiles(decode).getWarpKeys(), 32);
+  decode.rows = 17;
+  EXPECT_FALSE(fitsTwoWarps(decode));
+  decode.rows = 16;
+  EXPECT_TRUE(fitsTwoWarps(decode));
+  decode.isHalf = false;
+  EXPECT_FALSE(fitsTwoWarps(decode));
   AttentionSize prefill = {
       /*heads=*/8,    /*rows=*/512, /*keys=*/512, 64, 64,
       /*isHalf=*/true};
   EXPECT_EQ(getAttentionTiles(prefill).getRows(), 128);
   EXPECT_EQ(getAttentionParts(prefill), 1);
-  EXPECT_EQ(getAttentionPartChoices(prefill).size(), 1u);
+  EXPECT_EQ(getAttentionChoices(prefill).size(), 1u);
   prefill.features = 256;
   EXPECT_EQ(getAttentionTiles(prefill).keys, 32);
 }

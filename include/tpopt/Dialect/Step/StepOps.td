@@ -335,7 +335,10 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
     log2(e) and its sum of weights, where a weight is 2^(score * log2(e) - maximum). If
     the row sees no key of the part, they are minus infinity and 0, and the sum of values
     is 0. The `counters` [b,s,k,g] count the blocks that have ended. They must be 0
-    before the step, and are 0 again after it.}];
+    before the step, and are 0 again after it.
+
+    With `two_warps`, two warps of a GPU have the same rows, and each has half of the keys
+    of every tile.}];
   let constraints = [{
     1. Query, key and value have these shapes, and one element type, f32, f16 or
        bf16.
@@ -349,14 +352,16 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
     6. There are fewer than 2^31 output rows, elements of the key and elements of the value.
     7. `parts` has a dense buffer of each kind: f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and
        i32 [b,s,k,g], with fewer than 2^31 rows in all parts.
-    8. `logsumexp` is f32 [b,s,k,g], and cannot be used with `parts`.}];
+    8. `logsumexp` is f32 [b,s,k,g], and cannot be used with `parts`.
+    9. `two_warps` is for 16-bit floats and at most 16 rows s * g.}];
   let example = [{step.attention %q, %k, %v into %y {causal, scale = 0.125 : f64}
       : memref<1x16x2x4x64xbf16>, memref<1x32x2x64xbf16>, memref<1x32x2x64xbf16> into memref<1x16x2x4x64xbf16>}];
   // To other steps the counters are only read: they are left as they were.
   let arguments = !con((ins Step_Read:$query, Step_Read:$key, Step_Read:$value),
       hidingBuffers, (ins Step_Written:$output, Step_OptionalUpdated:$partial,
                           Step_OptionalUpdated:$statistics, Step_OptionalRead:$counters,
-                          Step_OptionalWritten:$logsumexp), attentionOptions);
+                          Step_OptionalWritten:$logsumexp),
+      attentionOptions, (ins UnitAttr:$two_warps));
   let assemblyFormat = [{
     $query `,` $key `,` $value
     (`offset` `(` $offset^ `:` type($offset) `)`)?
