@@ -29,6 +29,13 @@ unsigned AttentionOp::getFirstWritten() {
   return getODSOperandIndexAndLength(6).first; // the output
 }
 
+static bool isSmall(ArrayRef<int64_t> shape) {
+  double elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  return elements <= INT32_MAX;
+}
+
 /// Verifies query, key and value.
 static LogicalResult verifyRows(AttentionOpInterface op) {
   MemRefType query = op.getQuery().getType(), key = op.getKey().getType(),
@@ -87,12 +94,6 @@ static LogicalResult verifyOptions(AttentionOpInterface op,
   if (op.getWindow() && (int64_t(*op.getWindow()) < 1 || !op.getCausal()))
     return tp::emitOpError(op, ErrorCode::BadAttribute)
            << "expects a window of at least 1, together with `causal`";
-  auto isSmall = [](ArrayRef<int64_t> shape) {
-    double elements = 1;
-    for (int64_t size : shape)
-      elements *= size;
-    return elements <= INT32_MAX;
-  };
   if (!isSmall(rows) || !isSmall(k) || !isSmall(v))
     return tp::emitOpError(op, ErrorCode::TypeMismatch)
            << "expects fewer than 2^31 rows, keys and values";
@@ -106,37 +107,61 @@ static bool isRowValue(AttentionOpInterface op, Value buffer) {
          type.getShape() == op.getQuery().getType().getShape().drop_back();
 }
 
+/// Returns true if `parts` has the three buffers, with the right types.
+static bool hasWholeParts(AttentionOp op) {
+  if (!op.getPartial() || !op.getStatistics() || !op.getCounters())
+    return false;
+  auto isOf = [](Value buffer, ArrayRef<int64_t> shape, auto isElement) {
+    MemRefType type = bufferTypeOf(buffer);
+    return type.getShape() == shape && isElement(type.getElementType()) &&
+           isDense(buffer);
+  };
+  auto isF32 = [](Type type) { return type.isF32(); };
+  ArrayRef<int64_t> partial = bufferTypeOf(op.getPartial()).getShape(),
+                    output = bufferTypeOf(op.getOutput()).getShape();
+  if (partial.size() != output.size() + 1 || !isSmall(partial.drop_back()))
+    return false;
+  SmallVector<int64_t> sums{partial.front()}, pairs;
+  llvm::append_range(sums, output);
+  pairs = sums;
+  pairs.back() = 2;
+  return isOf(op.getPartial(), sums, isF32) &&
+         isOf(op.getStatistics(), pairs, isF32) &&
+         isOf(op.getCounters(), output.drop_back(),
+              [](Type type) { return type.isSignlessInteger(32); });
+}
+
 LogicalResult AttentionOp::verify() {
   if (failed(verifyRows(*this)))
     return failure();
   MemRefType query = bufferTypeOf(getQuery()),
              output = bufferTypeOf(getOutput());
-  Type element = query.getElementType();
   SmallVector<int64_t> result(query.getShape().drop_back());
   result.push_back(bufferTypeOf(getValue()).getDimSize(3));
-  if (getStatistics()) {
-    MemRefType statistics = bufferTypeOf(getStatistics());
-    SmallVector<int64_t> shape(result);
-    shape.back() = 2;
-    if (statistics.getRank() != 6 || !statistics.getElementType().isF32() ||
-        statistics.getShape().drop_front() != ArrayRef(shape))
-      return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-             << "expects f32 statistics [p,b,s,k,g,2]";
-    result.insert(result.begin(), statistics.getDimSize(0));
-    element = Float32Type::get(getContext());
-  }
   if (output.getShape() != ArrayRef(result) ||
-      output.getElementType() != element)
+      output.getElementType() != query.getElementType())
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects an output [b,s,k,g,e] of the query's type, or, if there "
-              "are statistics, [p,b,s,k,g,e] of f32";
-  if (getLogsumexp() && (getStatistics() || !isRowValue(*this, getLogsumexp())))
+           << "expects an output [b,s,k,g,e] of the query's type";
+  if (failed(verifyOptions(
+          *this,
+          {query, bufferTypeOf(getKey()), bufferTypeOf(getValue()), output},
+          ArrayRef(result).drop_back())))
+    return failure();
+  bool isSplit = getPartial() || getStatistics() || getCounters();
+  if (isSplit && !hasWholeParts(*this))
+    return tp::emitOpError(*this, ErrorCode::TypeMismatch)
+           << "expects parts to be dense f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] "
+              "and i32 [b,s,k,g], with fewer than 2^31 rows";
+  if (getLogsumexp() && (isSplit || !isRowValue(*this, getLogsumexp())))
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
            << "expects logsumexp to be f32 [b,s,k,g], and not to be combined "
-              "with statistics";
-  return verifyOptions(
-      *this, {query, bufferTypeOf(getKey()), bufferTypeOf(getValue()), output},
-      ArrayRef(result).drop_back());
+              "with parts";
+  if (getTwoWarps() && (query.getElementType().isF32() ||
+                        result[1] * result[3] > kMaxTwoWarpRows))
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "expects two_warps only for 16-bit floats and at most "
+           << kMaxTwoWarpRows << " rows";
+  return success();
 }
 
 /// Verifies a gradient op. `outputs` has pairs of an operand and its gradient,

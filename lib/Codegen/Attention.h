@@ -19,13 +19,17 @@
 ///
 ///     getAttentionTiles({1024 rows of bf16, 64 features})  4 warps of 32 rows
 ///     getAttentionTiles({8 rows of bf16, 128 features})    1 warp of 16 rows
+///     getTwoWarpTiles({8 rows of bf16, 128 features})      2 warps of the same
 ///     getWarpgroupTiles()                                  8 warps of 16 rows
 ///     getAttentionParts({8 rows, 8 heads, 4096 keys})      32 parts
 ///     getAttentionParts({8 rows, 512 heads, 8192 keys})    3 parts: 3.9 waves
 ///
 /// Keys are divided when the kernel runs, according to how many are visible, so
-/// that one captured graph works for all positions of a cache. A row program
-/// combines the results of the parts.
+/// that one captured graph works for all positions of a cache. The block that
+/// ends last combines the results of the parts.
+///
+/// A block with so few rows has one warp, or two that have the same rows and
+/// half of the keys of a tile each, and merge their results in the end.
 ///
 /// Sizes are in elements, shared memory is in bytes.
 
@@ -47,14 +51,20 @@ struct AttentionSize {
 };
 
 struct AttentionTiles {
-  int64_t warps;    ///< Per block.
-  int64_t warpRows; ///< Rows per warp.
-  int64_t keys;     ///< Per tile.
+  int64_t warps;        ///< Per block.
+  int64_t warpRows;     ///< Rows per warp.
+  int64_t keys;         ///< Per tile.
+  int64_t keyWarps = 1; ///< Warps with the same rows, which share the keys.
 
-  int64_t getRows() const { return warps * warpRows; }
+  int64_t getRows() const { return warps / keyWarps * warpRows; }
+  int64_t getWarpKeys() const { return keys / keyWarps; }
 };
 
 AttentionTiles getAttentionTiles(const AttentionSize &size);
+
+/// Returns true if a block may have two warps with the same rows.
+bool fitsTwoWarps(const AttentionSize &size);
+AttentionTiles getTwoWarpTiles(const AttentionSize &size);
 
 /// The only GPU architecture with warpgroup instructions for tensor cores:
 /// later architectures do not have them.
@@ -80,10 +90,23 @@ inline constexpr int64_t kMultiprocessors = 132;
 int64_t getAttentionParts(const AttentionSize &size,
                           int64_t multiprocessors = kMultiprocessors);
 
-/// Candidates for the number of parts, which are worth timing. The first is the
-/// number for a large GPU. The second is half of it: combining the results then
-/// reads half as much. The others are the numbers for smaller and larger GPUs.
-llvm::SmallVector<int64_t> getAttentionPartChoices(const AttentionSize &size);
+/// One way to divide an attention of few rows.
+struct AttentionChoice {
+  int64_t parts;
+  bool hasTwoWarps = false;
+
+  bool operator==(const AttentionChoice &other) const {
+    return parts == other.parts && hasTwoWarps == other.hasTwoWarps;
+  }
+};
+
+/// Ways that are worth timing. The first has the number of parts for a large
+/// GPU. The second has half of it: combining the results then reads half as
+/// much. Others have the numbers for smaller and larger GPUs. The last has the
+/// first number, and two warps for the same rows, so that twice as many threads
+/// copy keys and combine parts.
+llvm::SmallVector<AttentionChoice>
+getAttentionChoices(const AttentionSize &size);
 
 } // namespace tp::codegen
 

@@ -29,8 +29,8 @@ AttentionShape::AttentionShape(step::AttentionOp op,
   keys = op.getKey().getType().getDimSize(1);
   valueFeatures = op.getValue().getType().getDimSize(3);
   rows = queries * groups;
-  isSplit = bool(op.getStatistics());
-  parts = isSplit ? op.getOutput().getType().getDimSize(0) : 1;
+  isSplit = bool(op.getPartial());
+  parts = isSplit ? op.getPartial().getType().getDimSize(0) : 1;
   rowBlocks = llvm::divideCeil(rows, tiles.getRows());
 }
 
@@ -39,7 +39,9 @@ AttentionEmitter::AttentionEmitter(OpBuilder &builder, step::AttentionOp op,
                                    gpu::GPUFuncOp function)
     : AttentionBlock(builder, op, function), shape(shape),
       output(getArgument(op.getOutput())),
+      partial(getArgument(op.getPartial())),
       statistics(getArgument(op.getStatistics())),
+      counters(getArgument(op.getCounters())),
       logsumexp(getArgument(op.getLogsumexp())) {
   findPlace();
   findTiles();
@@ -92,17 +94,13 @@ void AttentionEmitter::findTiles() {
   }
 }
 
-Value AttentionEmitter::getOutputRow(Value argument, Value row) {
-  // The outputs of all parts are stacked along an additional first dimension.
-  unsigned first = shape.isSplit ? 1 : 0;
+Value AttentionEmitter::getPartRow(Value argument, Value row) {
+  // Parts are stacked along an additional first dimension.
   auto getStep = [&](Value index, unsigned dim) {
-    return std::pair(index, getStride(argument, first + dim));
+    return std::pair(index, getStride(argument, 1 + dim));
   };
-  Value place = argument;
-  if (shape.isSplit)
-    place = locate(place, {{part, getStride(argument, 0)}});
-  place = locate(place, {getStep(batch, 0), getStep(head, 2),
-                         getStep(div(row, groups), 1)});
+  Value place = locate(argument, {getStep(batch, 0), getStep(head, 2),
+                                  getStep(div(row, groups), 1)});
   return groups == 1 ? place : locate(place, {getStep(rem(row, groups), 3)});
 }
 
@@ -280,13 +278,17 @@ void AttentionEmitter::storeRow(Value row, Value maximum, Value sum,
   ifTrue(less(row, number(shape.rows)), [&] {
     // Lanes that share a row write the same value.
     if (logsumexp)
-      store(getLogSumExp(maximum, sum), getOutputRow(logsumexp, row));
+      store(getLogSumExp(maximum, sum), getRow(logsumexp, row));
     if (!shape.isSplit)
-      return emit(getOutputRow(output, row));
-    Value place = getOutputRow(statistics, row);
+      return emit(getRow(output, row));
+    auto getPlace = [&](Value argument) {
+      return locate(getPartRow(argument, row),
+                    {{part, getStride(argument, 0)}});
+    };
+    Value place = getPlace(statistics);
     store(maximum, place);
     store(sum, at(place, getStride(statistics, 5)));
-    emit(getOutputRow(output, row)); // zeros if the row attends to no key
+    emit(getPlace(partial)); // zeros if the row attends to no key
   });
 }
 

@@ -8,7 +8,8 @@
 // to shared memory. There is room for two tiles of keys and two of values: the
 // block computes with one while the next one is being copied. Only tiles with a
 // visible key are processed. They may be divided among several blocks, the
-// *parts*, each of which stores its partial sums.
+// *parts*, each of which stores its partial sums. The block that ends last
+// combines them (AttentionParts.cpp).
 
 #ifndef TPOPT_LIB_CODEGEN_ATTENTIONEMITTER_H
 #define TPOPT_LIB_CODEGEN_ATTENTIONEMITTER_H
@@ -25,7 +26,7 @@ struct AttentionShape {
   int64_t keys, valueFeatures;
   int64_t rows;  ///< Per key-value head.
   int64_t parts; ///< Blocks that share the keys of a block of rows.
-  bool isSplit;  ///< The parts are combined by another kernel.
+  bool isSplit;  ///< Parts are stored and then combined, even if it is one.
   AttentionTiles tiles;
   int64_t rowBlocks;
 
@@ -76,9 +77,8 @@ protected:
   /// 2^(a * scale - b), where the scale includes the factor log2(e).
   mlir::Value exp(mlir::Value a, mlir::Value b);
 
-  /// The address of row `row` in an output of the block, for the part that the
-  /// block computes.
-  mlir::Value getOutputRow(mlir::Value argument, mlir::Value row);
+  /// The address of row `row` in a buffer of the parts, for the first part.
+  mlir::Value getPartRow(mlir::Value argument, mlir::Value row);
 
   /// The offset of a tile in shared memory, in bytes.
   mlir::Value getTilePlace(const TileBuffer &buffer, mlir::Value tile);
@@ -99,20 +99,35 @@ protected:
 
   /// Stores the results of a row, if the row exists. `emit` stores the row's
   /// output at the address that it is given. If the attention is split into
-  /// parts, also stores the statistics of the row in this part.
+  /// parts, the output is this part's, and the statistics of the row in this
+  /// part are also stored.
   void storeRow(mlir::Value row, mlir::Value maximum, mlir::Value sum,
                 llvm::function_ref<void(mlir::Value place)> emit);
   /// The factor by which a row's result is multiplied in the end: 1 over the
   /// sum. The factor is 1 if the row attends to no key, or if the attention is
   /// split into parts.
   mlir::Value getFactor(mlir::Value sum);
-  /// The size of an output element.
+  /// The size of an element that storeRow() stores.
   int64_t getOutputBytes() const { return shape.isSplit ? 4 : elementBytes; }
+
+  /// The running maximum and sum of a row over several sets of keys, and the
+  /// factor by which the sum of values over each set is multiplied.
+  struct Merged {
+    mlir::Value maximum, sum;
+    llvm::SmallVector<mlir::Value> weights;
+  };
+  /// Merges the scaled maxima and the sums of weights of sets of keys. A set
+  /// with a sum of 0 has no visible key.
+  Merged merge(mlir::ValueRange maxima, mlir::ValueRange sums);
+  /// Combines the parts of the block's rows if the attention is split into
+  /// parts and all other blocks with these rows have ended. Every thread must
+  /// call it, after it has stored its rows.
+  void combineParts();
 
   const AttentionShape &shape;
 
   /// Arguments of the kernel; null if the step lacks the operand.
-  mlir::Value output, statistics, logsumexp;
+  mlir::Value output, partial, statistics, counters, logsumexp;
   mlir::Value part, firstRow;
   mlir::Value firstPosition, lastPosition; ///< Positions of the block's rows.
   mlir::Value end;                         ///< One past the last visible key.
@@ -120,6 +135,12 @@ protected:
   TileBuffer keyTiles, valueTiles;
 
 private:
+  /// Counts the block, and returns true if all parts of its rows have been
+  /// counted.
+  mlir::Value isLastPart();
+  /// Combines four columns of a row. Loads `atOnce` parts before it computes
+  /// with them.
+  void combinePiece(mlir::Value row, mlir::Value piece, int64_t atOnce);
   /// The log-sum-exp of a row, from the row's maximum score and sum of weights.
   mlir::Value getLogSumExp(mlir::Value maximum, mlir::Value sum);
   void findPlace();

@@ -35,8 +35,9 @@ FailureOr<KernelLaunch> tp::codegen::emitAttentionForGpu(OpBuilder &builder,
   AttentionSize size = getAttentionSize(op);
   bool byWarpgroups =
       hasWgmma(builder) && fitsWarpgroups(size, bool(op.getMask()));
-  AttentionShape shape(op, byWarpgroups ? getWarpgroupTiles()
-                                        : getAttentionTiles(size));
+  AttentionShape shape(op, byWarpgroups       ? getWarpgroupTiles()
+                           : op.getTwoWarps() ? getTwoWarpTiles(size)
+                                              : getAttentionTiles(size));
   int64_t threads = shape.tiles.warps * kWarp;
   gpu::GPUFuncOp function = createGpuFunction(builder, op, name, threads);
   if (size.isHalf)

@@ -17,7 +17,7 @@ static constexpr int64_t kWarpgroupRows = 64;
 static constexpr int64_t kOtherMultiprocessors[] = {78, 108, 148};
 /// Registers and shared memory of each multiprocessor of a large GPU (H100).
 static constexpr int64_t kRegisters = 64 << 10, kSharedBytes = 228 << 10;
-/// The largest number of choices that are worth timing.
+/// The largest number of part numbers that are worth timing.
 static constexpr size_t kMaxPartChoices = 3;
 /// The bytes of shared memory that CUDA reserves for each block.
 static constexpr int64_t kReservedBytes = 1 << 10;
@@ -41,6 +41,16 @@ AttentionTiles tp::codegen::getAttentionTiles(const AttentionSize &size) {
   }
   auto warps = int64_t(llvm::divideCeil(size.rows, tiles.warpRows));
   tiles.warps = std::min(warps, kMaxWarps);
+  return tiles;
+}
+
+bool tp::codegen::fitsTwoWarps(const AttentionSize &size) {
+  return size.isHalf && size.rows <= step::kMaxTwoWarpRows;
+}
+
+AttentionTiles tp::codegen::getTwoWarpTiles(const AttentionSize &size) {
+  AttentionTiles tiles = getAttentionTiles(size);
+  tiles.warps = tiles.keyWarps = 2;
   return tiles;
 }
 
@@ -85,7 +95,7 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   int64_t most = std::clamp<int64_t>(size.keys / kMinPartKeys, 1, kMaxParts);
   // Times are in units of the time for one tile. Blocks run in waves. A wave
   // takes the time of one part, plus half a tile for starting up and writing
-  // results. Combining parts takes another launch, about as long as a tile.
+  // results. Combining parts takes the last block about as long as a tile.
   auto getTime = [&](int64_t parts) {
     int64_t waves = llvm::divideCeil(size.heads * parts, blocks);
     int64_t partTiles = llvm::divideCeil(allTiles, parts);
@@ -102,17 +112,21 @@ int64_t tp::codegen::getAttentionParts(const AttentionSize &size,
   return parts;
 }
 
-llvm::SmallVector<int64_t>
-tp::codegen::getAttentionPartChoices(const AttentionSize &size) {
-  llvm::SmallVector<int64_t> choices{getAttentionParts(size)};
-  auto add = [&](int64_t parts) {
-    if (choices.size() < kMaxPartChoices && !llvm::is_contained(choices, parts))
-      choices.push_back(parts);
+llvm::SmallVector<AttentionChoice>
+tp::codegen::getAttentionChoices(const AttentionSize &size) {
+  int64_t parts = getAttentionParts(size);
+  llvm::SmallVector<AttentionChoice> choices{{parts}};
+  auto add = [&](AttentionChoice choice) {
+    if (choices.size() < kMaxPartChoices &&
+        !llvm::is_contained(choices, choice))
+      choices.push_back(choice);
   };
   // Another choice worth timing: half as many parts as in the first choice.
-  if (choices.front() > 1)
-    add(choices.front() / 2);
+  if (parts > 1)
+    add({parts / 2});
   for (int64_t multiprocessors : kOtherMultiprocessors)
-    add(getAttentionParts(size, multiprocessors));
+    add({getAttentionParts(size, multiprocessors)});
+  if (fitsTwoWarps(size) && size.keys >= kMinPartKeys)
+    choices.push_back({parts, /*hasTwoWarps=*/true});
   return choices;
 }

@@ -34,7 +34,8 @@ Value HalfAttention::pack(Value low, Value high) {
 }
 
 void HalfAttention::beginRows() {
-  Value warpRow = add(firstRow, mul(div(thread, kWarp), shape.tiles.warpRows));
+  Value warpRow = add(firstRow, mul(div(thread, kWarp * shape.tiles.keyWarps),
+                                    shape.tiles.warpRows));
   Value zero = real(0), lowest = real(-std::numeric_limits<double>::infinity());
   for (int64_t m = 0; m < shape.tiles.warpRows / kM; ++m) {
     RowTile &tile = rowTiles.emplace_back();
@@ -93,7 +94,8 @@ void HalfAttention::setScores(ValueRange values) {
 }
 
 SmallVector<Value> HalfAttention::getHidden(Value tile) {
-  Value firstKey = add(mul(tile, shape.tiles.keys), pair);
+  Value firstKey =
+      add(add(mul(tile, shape.tiles.keys), getFirstWarpKey()), pair);
   SmallVector<Value> hidden;
   for (RowTile &rows : rowTiles)
     for (auto [n, sums] : llvm::enumerate(rows.scores))
@@ -140,21 +142,85 @@ void HalfAttention::shrinkOutput(RowTile &tile) {
       sums[i] = mulF(sums[i], tile.shrink[i / 2]);
 }
 
+Value HalfAttention::getFirstWarpKey() {
+  return mul(rem(div(thread, kWarp), shape.tiles.keyWarps),
+             shape.tiles.getWarpKeys());
+}
+
 void HalfAttention::storeResult(RowTile &tile) {
   for (int64_t half = 0; half < 2; ++half) {
-    Value sum = tile.sum[half], row = tile.rows[half];
-    for (int32_t distance : {1, 2})
-      sum = addF(sum, shuffle(sum, distance));
-    storeRow(row, scaled(tile.maximum[half]), sum, [&](Value place) {
-      Value factor = getFactor(sum);
-      int64_t bytes = getOutputBytes();
-      place = locate(place, {{pair, bytes}});
-      for (int64_t n = 0; n < shape.valueFeatures / kN; ++n) {
-        Value low = mulF(tile.output[n][2 * half], factor);
-        Value high = mulF(tile.output[n][2 * half + 1], factor);
-        store(shape.isSplit ? getPair(low, high) : pack(low, high),
-              at(place, n * kN * bytes));
-      }
-    });
+    for (int32_t distance : {1, 2}) // the lanes that share the row
+      tile.sum[half] = addF(tile.sum[half], shuffle(tile.sum[half], distance));
+    tile.maximum[half] = scaled(tile.maximum[half]);
   }
+  if (shape.tiles.keyWarps == 1)
+    storeRows(tile);
+  else
+    mergeWarps(tile);
+}
+
+void HalfAttention::storeRows(RowTile &tile) {
+  for (int64_t half = 0; half < 2; ++half)
+    storeRow(tile.rows[half], tile.maximum[half], tile.sum[half],
+             [&](Value place) {
+               Value factor = getFactor(tile.sum[half]);
+               int64_t bytes = getOutputBytes();
+               place = locate(place, {{pair, bytes}});
+               for (int64_t n = 0; n < shape.valueFeatures / kN; ++n) {
+                 Value low = mulF(tile.output[n][2 * half], factor);
+                 Value high = mulF(tile.output[n][2 * half + 1], factor);
+                 store(shape.isSplit ? getPair(low, high) : pack(low, high),
+                       at(place, n * kN * bytes));
+               }
+             });
+}
+
+void HalfAttention::mergeWarps(RowTile &tile) {
+  // The tiles' shared memory is free when all threads are done with it. In it,
+  // lanes store 16 bytes each, side by side.
+  auto four = VectorType::get(4, f32);
+  int64_t numSums = shape.valueFeatures / kN;
+  Value lanePlace = at(shared, mul(rem(thread, kWarp), kAccessBytes));
+  auto getPlace = [&](int64_t number) {
+    return at(lanePlace, number * kWarp * kAccessBytes);
+  };
+  auto isWarp = [&](int64_t warp) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                 div(thread, kWarp), number(warp));
+  };
+  auto put = [&](ArrayRef<Value> values, int64_t number) {
+    store(vector::FromElementsOp::create(builder, loc, four, values),
+          getPlace(number));
+  };
+  auto get = [&](int64_t number) {
+    Value all = load(four, getPlace(number));
+    std::array<Value, 4> values;
+    for (auto [i, value] : llvm::enumerate(values))
+      value = vector::ExtractOp::create(builder, loc, all, int64_t(i));
+    return values;
+  };
+  gpu::BarrierOp::create(builder, loc);
+  ifTrue(isWarp(1), [&] {
+    put({tile.maximum[0], tile.maximum[1], tile.sum[0], tile.sum[1]}, numSums);
+    for (int64_t n = 0; n < numSums; ++n)
+      put(tile.output[n], n);
+  });
+  gpu::BarrierOp::create(builder, loc);
+  ifTrue(isWarp(0), [&] {
+    std::array<Value, 4> other = get(numSums);
+    std::array<Merged, 2> merged;
+    for (int64_t half = 0; half < 2; ++half) {
+      merged[half] = merge({tile.maximum[half], other[half]},
+                           {tile.sum[half], other[2 + half]});
+      tile.maximum[half] = merged[half].maximum;
+      tile.sum[half] = merged[half].sum;
+    }
+    for (int64_t n = 0; n < numSums; ++n)
+      for (auto [i, value] : llvm::enumerate(get(n))) {
+        Value &mine = tile.output[n][i];
+        ArrayRef<Value> weights = merged[i / 2].weights;
+        mine = fma(weights[1], value, mulF(weights[0], mine));
+      }
+    storeRows(tile);
+  });
 }

@@ -63,7 +63,11 @@ protected:
   void packWeights(RowTile &tile);
   /// Rescales the output so far to the new maximum.
   void shrinkOutput(RowTile &tile);
+  /// Stores the rows of a tile, after warps with the same rows have merged
+  /// their results. Every thread must call it.
   void storeResult(RowTile &tile);
+  /// The number, in each tile, of the warp's first key.
+  mlir::Value getFirstWarpKey();
 
   mlir::Value getPair(mlir::Value low, mlir::Value high);
   /// Converts two f32 to 16-bit floats, packed in one word.
@@ -71,6 +75,12 @@ protected:
 
   mlir::Value quad, pair; ///< The lane is number `pair / 2` in its quad.
   std::vector<RowTile> rowTiles;
+
+private:
+  void storeRows(RowTile &tile);
+  /// Passes what the other warp has of the same rows to the first one, which
+  /// merges and stores it.
+  void mergeWarps(RowTile &tile);
 };
 
 } // namespace tp::codegen

@@ -27,7 +27,22 @@ static size_t hashKernel(Operation *op) {
   return hash;
 }
 
+/// Returns true if the kernel reads an operand that it may also write.
+static bool isUpdated(step::KernelOpInterface op, unsigned i) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op.getOperation());
+  if (!effects || i < op.getFirstWritten())
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> all;
+  effects.getEffects(all);
+  return llvm::any_of(all, [&](const MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Read>(effect.getEffect()) &&
+           effect.getEffectValue<OpOperand *>() == &op->getOpOperand(i);
+  });
+}
+
 bool tp::codegen::isReadAndWritten(step::KernelOpInterface op, unsigned i) {
+  if (isUpdated(op, i))
+    return true;
   Value root = step::getRoot(op->getOperand(i));
   OperandRange all = op->getOperands();
   auto isRoot = [&](Value other) { return step::getRoot(other) == root; };

@@ -191,6 +191,7 @@ int64_t SingleAttention::emit() {
       }
     });
   }
+  combineParts();
   return valueTiles.getEnd() + shape.tiles.getRows() * kWarp * 4;
 }
 

@@ -111,10 +111,11 @@ void WarpAttention::loadQuery(RowTile &tile) {
 void WarpAttention::multiplyKeys(Value tile) {
   Value zero = real(0);
   for (RowTile &rows : rowTiles)
-    rows.scores.assign(shape.tiles.keys / kN, {zero, zero, zero, zero});
+    rows.scores.assign(shape.tiles.getWarpKeys() / kN,
+                       {zero, zero, zero, zero});
   Value place = at(shared, add(getTilePlace(keyTiles, tile), keyLane));
   for (int64_t k = 0; k < keyTiles.padded / kKPieces; ++k)
-    for (int64_t n = 0; n < shape.tiles.keys / kN; n += 2) {
+    for (int64_t n = 0; n < shape.tiles.getWarpKeys() / kN; n += 2) {
       // Four 8 x 8 matrices: two for the first eight keys, two for the others.
       Fragment keys = loadMatrices(
           at(place, n * kN * keyTiles.getPitch() + k * kKPieces * kAccessBytes),
@@ -140,7 +141,7 @@ void WarpAttention::weigh(Value tile) {
 
 void WarpAttention::accumulate(Value tile) {
   Value place = at(shared, add(getTilePlace(valueTiles, tile), valueLane));
-  for (int64_t k = 0; k < shape.tiles.keys / kK; ++k)
+  for (int64_t k = 0; k < shape.tiles.getWarpKeys() / kK; ++k)
     for (int64_t n = 0; n < valueTiles.padded; n += 2) {
       // Values are stored key by key; after transposing, the keys of a column
       // are together.
@@ -167,9 +168,10 @@ int64_t WarpAttention::emit() {
   // keys.
   Value lane = rem(thread, kWarp);
   Value matrix = div(lane, 8), row = rem(lane, 8);
+  Value firstKey = getFirstWarpKey();
   auto getPlace = [&](const TileBuffer &buffer, Value eight, Value piece) {
-    return add(mul(add(row, mul(eight, 8)), buffer.getPitch()),
-               mul(piece, kAccessBytes));
+    Value key = add(firstKey, add(row, mul(eight, 8)));
+    return add(mul(key, buffer.getPitch()), mul(piece, kAccessBytes));
   };
   keyLane = getPlace(keyTiles, div(matrix, 2), rem(matrix, 2));
   valueLane = getPlace(valueTiles, rem(matrix, 2), div(matrix, 2));
@@ -180,6 +182,7 @@ int64_t WarpAttention::emit() {
   emitTiles();
   for (RowTile &tile : rowTiles)
     storeResult(tile);
+  combineParts();
   return valueTiles.getEnd();
 }
 

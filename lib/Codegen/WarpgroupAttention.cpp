@@ -356,6 +356,7 @@ int64_t WarpgroupAttention::emit() {
   }
   setState(branch.getResults());
   storeResult(rowTiles.front());
+  combineParts();
   return valuePanels.getEnd();
 }
 

@@ -11,7 +11,6 @@
 #include "llvm/Support/FormatVariadic.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace tp;
@@ -120,33 +119,48 @@ void ProgramLowering::lowerAttention(AttentionOp op) {
   }
   // All alternatives read the same views, so create them first.
   Value q = getBuffer(query), k = getBuffer(key), v = getBuffer(value);
-  auto create = [&](const View &output, Value statistics) {
-    step::AttentionOp::create(builder, loc, q, k, v, offset, lengths, mask,
-                              getBuffer(output), statistics, logsumexp,
-                              op.getScaleAttr(), op.getCausalAttr(),
-                              op.getWindowAttr());
-  };
-  auto createParts = [&](int64_t parts) {
-    if (parts == 1)
-      return create(result, Value());
-    SmallVector<int64_t> shape(result.shape);
-    shape.insert(shape.begin(), parts);
-    View partial = allocate(shape, builder.getF32Type());
-    shape.back() = 2;
-    View statistics = allocate(shape, builder.getF32Type());
-    create(partial, getBuffer(statistics));
-    combineParts(partial, statistics, result);
+  auto create = [&](const AttentionChoice &choice) {
+    Value partial, statistics, counters;
+    if (choice.parts > 1) {
+      SmallVector<int64_t> shape(result.shape);
+      shape.insert(shape.begin(), choice.parts);
+      partial = getBuffer(allocate(shape, builder.getF32Type()));
+      shape.back() = 2;
+      statistics = getBuffer(allocate(shape, builder.getF32Type()));
+      counters = getBuffer(getCounters(ArrayRef(result.shape).drop_back(), op));
+    }
+    step::AttentionOp::create(
+        builder, loc, q, k, v, offset, lengths, mask, getBuffer(result),
+        partial, statistics, counters, logsumexp, op.getScaleAttr(),
+        op.getCausalAttr(), op.getWindowAttr(),
+        choice.hasTwoWarps ? builder.getUnitAttr() : UnitAttr());
   };
   // An op with a log-sum-exp has all queries of a sequence. These keep the GPU
   // busy, so that the keys need not be split into parts. An op with a window
   // gets only the first of the choices: in calls that the runtime makes to time
   // the choices, the window would hide all keys.
-  SmallVector<int64_t> choices{1};
+  SmallVector<AttentionChoice> choices{{/*parts=*/1}};
   if (!logsumexp)
-    choices = getAttentionPartChoices(sizeOf(op));
+    choices = getAttentionChoices(sizeOf(op));
   if (op.getWindow() || !target.choosesSteps())
     choices.truncate(1);
-  chooseBetween(choices.size(), [&](size_t i) { createParts(choices[i]); });
+  chooseBetween(choices.size(), [&](size_t i) { create(choices[i]); });
+}
+
+/// Returns zeros of this shape for steps that set them back to zero. Such steps
+/// run one after the other, so those with equally many counters share them. The
+/// program sets them to zero when it begins: a run that failed may have left
+/// other numbers.
+View ProgramLowering::getCounters(ArrayRef<int64_t> shape, Operation *op) {
+  int64_t count = ShapedType::getNumElements(shape);
+  auto [it, isNew] = counters.try_emplace(count);
+  if (isNew) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&program.getBody().front());
+    it->second = allocate({count}, builder.getI32Type());
+    fill(it->second, builder.getI32IntegerAttr(0), op);
+  }
+  return getDense(*it->second.reshape(shape), op);
 }
 
 /// Nests `ways` alternatives: a choice has the first one in its first region,
@@ -203,60 +217,4 @@ void ProgramLowering::lowerAttention(AttentionQueryGradientOp op) {
 
 void ProgramLowering::lowerAttention(AttentionKeyValueGradientOp op) {
   lowerAttentionGradient<step::AttentionKeyValueGradientOp>(op);
-}
-
-/// Combines the attention over several parts of the keys. Every part has scaled
-/// its sums by its own maximum. Rescales the sums to the common maximum.
-void ProgramLowering::combineParts(const View &partial, const View &statistics,
-                                   const View &result) {
-  int64_t parts = partial.shape.front(), columns = partial.shape.back();
-  int64_t count = result.getNumElements() / columns;
-  Value buffers[] = {getBuffer(*partial.reshape({parts, count, columns})),
-                     getBuffer(*statistics.reshape({parts, count, 2})),
-                     getBuffer(*result.reshape({count, columns}))};
-  auto rows = step::RowsOp::create(
-      builder, loc, ArrayRef<int64_t>({count, columns}),
-      ArrayRef(buffers).take_front(2), ArrayRef(buffers).take_back(1));
-  Block &block = rows.getBody().emplaceBlock();
-  for (Value buffer : buffers)
-    block.addArgument(buffer.getType(), loc);
-  OpBuilder body = OpBuilder::atBlockEnd(&block);
-  auto number = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(body, loc, body.getI64IntegerAttr(value));
-  };
-  auto real = [&](double value) -> Value {
-    return arith::ConstantOp::create(body, loc, body.getF32FloatAttr(value));
-  };
-  Value row = step::IndexOp::create(body, loc, 0);
-  Value column = step::IndexOp::create(body, loc, 1);
-  auto load = [&](unsigned operand, int64_t part, Value index) -> Value {
-    return step::LoadOp::create(body, loc, block.getArgument(operand),
-                                ValueRange{number(part), row, index});
-  };
-  SmallVector<Value> maxima;
-  Value maximum = real(-std::numeric_limits<double>::infinity());
-  for (int64_t part = 0; part < parts; ++part) {
-    maxima.push_back(load(1, part, number(0)));
-    maximum = arith::MaxNumFOp::create(body, loc, maximum, maxima.back());
-  }
-  Value zero = real(0), sum = zero, all = zero;
-  for (int64_t part = 0; part < parts; ++part) {
-    // A part without visible keys has stored zeros, and -inf as the maximum.
-    Value weights = load(1, part, number(1));
-    Value isSeen = arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNE,
-                                         weights, zero);
-    Value distance = arith::SubFOp::create(body, loc, maxima[part], maximum);
-    Value weight =
-        math::Exp2Op::create(body, loc, distance, arith::FastMathFlags::afn);
-    weight = arith::SelectOp::create(body, loc, isSeen, weight, zero);
-    sum = math::FmaOp::create(body, loc, weight, weights, sum);
-    all = math::FmaOp::create(body, loc, weight, load(0, part, column), all);
-  }
-  Value isEmpty =
-      arith::CmpFOp::create(body, loc, arith::CmpFPredicate::OEQ, sum, zero);
-  sum = arith::SelectOp::create(body, loc, isEmpty, real(1), sum);
-  Value value = arith::DivFOp::create(body, loc, all, sum);
-  if (!result.element.isF32())
-    value = arith::TruncFOp::create(body, loc, result.element, value);
-  step::StoreOp::create(body, loc, value, block.getArgument(2), ValueRange());
 }

@@ -148,8 +148,7 @@ private:
   /// Lowers an op in several alternative ways, one of which the runtime
   /// chooses.
   void chooseBetween(size_t ways, llvm::function_ref<void(size_t)> lower);
-  void combineParts(const View &partial, const View &statistics,
-                    const View &result);
+  View getCounters(llvm::ArrayRef<int64_t> shape, mlir::Operation *op);
 
   // Collectives.cpp
   void lowerCollective(spmd::CollectiveOpInterface op);
@@ -183,6 +182,8 @@ private:
                  mlir::Value>
       buffers;
   llvm::DenseMap<mlir::Operation *, step::LoopOp> loops; ///< By ForOp.
+  /// By their number: counters that are zero between steps.
+  llvm::DenseMap<int64_t, View> counters;
   /// For values that the function returns: the memory of the outputs.
   llvm::DenseMap<mlir::Value, mlir::Value> outputStorage;
   /// By result of the function: the argument that is donated to it, if any.

@@ -5,9 +5,11 @@
 
 #include "FakeCalls.h"
 
+#include <atomic>
 #include <cctype>
 #include <cstring>
 #include <elf.h>
+#include <iterator>
 #include <sstream>
 
 using namespace fakegpu;
@@ -269,8 +271,12 @@ Result cuLaunchKernel(cuda::Function function, unsigned x, unsigned y,
         else
           scalars.push_back(static_cast<int64_t>(word));
       }
-      absl::Status status =
-          emulation::launch(kernel, operands.data(), scalars.data(), grid);
+      // No result depends on the order of blocks and warps.
+      static std::atomic<size_t> numLaunches = 0;
+      emulation::Order order =
+          emulation::kOrders[numLaunches++ % std::size(emulation::kOrders)];
+      absl::Status status = emulation::launch(kernel, operands.data(),
+                                              scalars.data(), grid, order);
       if (!status.ok())
         refuse(std::string(status.message()));
       return true;

@@ -7,9 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <dlfcn.h>
+#include <numeric>
+#include <random>
 #include <sys/mman.h>
 #include <vector>
 
@@ -102,6 +105,7 @@ private:
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   int64_t block = 0, current = 0, atBarrier = 0;
+  std::mt19937_64 random;
   std::string error;
 };
 
@@ -209,6 +213,18 @@ absl::Status Runner::checkProducts() const {
   return absl::OkStatus();
 }
 
+/// The numbers below `count`, in this order.
+static std::vector<int64_t> getNumbers(int64_t count, Order order,
+                                       std::mt19937_64 &random) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  if (order == Order::Descending)
+    std::reverse(numbers.begin(), numbers.end());
+  if (order == Order::Random)
+    std::shuffle(numbers.begin(), numbers.end(), random);
+  return numbers;
+}
+
 absl::Status Runner::runBlock(int64_t index, Order order) {
   block = index;
   atBarrier = sharedEnd = 0;
@@ -224,12 +240,14 @@ absl::Status Runner::runBlock(int64_t index, Order order) {
     threads[i].fiber.prepare(&enter, stacks + i * kStackBytes, kStackBytes);
   }
   // A warp goes as far as it can before the next one goes on.
+  std::vector<int64_t> lanes = getNumbers(kWarp, order, random),
+                       turns = getNumbers(grid.threads / kWarp, order, random);
   bool moved = true;
-  auto runTurns = [&](int64_t first, int64_t end) {
+  auto runTurns = [&](int64_t warp) {
     bool movedHere = false;
-    for (int64_t turn = first; turn < end && error.empty(); ++turn) {
-      current = order == Order::Ascending ? turn : grid.threads - 1 - turn;
-      if (threads[current].state != State::Ready)
+    for (int64_t lane : lanes) {
+      current = warp * kWarp + lane;
+      if (!error.empty() || threads[current].state != State::Ready)
         continue;
       movedHere = moved = true;
       scheduler.switchTo(threads[current].fiber);
@@ -238,8 +256,8 @@ absl::Status Runner::runBlock(int64_t index, Order order) {
   };
   while (moved && error.empty()) {
     moved = false;
-    for (int64_t first = 0; first < grid.threads; first += kWarp)
-      while (runTurns(first, first + kWarp)) {
+    for (int64_t warp : turns)
+      while (runTurns(warp)) {
       }
   }
   if (!error.empty())
@@ -272,7 +290,8 @@ absl::Status Runner::run(Kernel kernel, void *const *operands,
   this->grid = grid;
   error.clear();
   numConflicts = 0;
-  for (int64_t index = 0; index < grid.blocks; ++index)
+  random.seed(1);
+  for (int64_t index : getNumbers(grid.blocks, order, random))
     if (absl::Status status = runBlock(index, order); !status.ok())
       return status;
   return absl::OkStatus();

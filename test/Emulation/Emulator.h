@@ -17,8 +17,9 @@
 /// What a kernel does wrong shows. Memory that a block shares is filled with
 /// 0xff, a NaN of every float, before each block, and must be left so behind
 /// its end. A copy that is under way leaves 0xff, too, where it is to arrive,
-/// until it is waited for. Warps run in ascending or in descending order, each
-/// as far as it can, so that what lacks a barrier goes wrong in one of both.
+/// until it is waited for. Blocks and warps run in ascending, in descending or
+/// in a random order, each warp as far as it can, so that what lacks a barrier
+/// goes wrong in one of them, and each block is the last one to end.
 /// Threads that wait for one that has ended, and a warp that does two things at
 /// once, are errors; what warpgroups multiply is as Products.h says.
 ///
@@ -51,8 +52,11 @@ struct Grid {
       0; ///< That the launch adds to what the kernel declares.
 };
 
-/// In which order the threads of a block get their turns.
-enum class Order { Ascending, Descending };
+/// In which order blocks run, and the warps of a block get their turns. The
+/// random order is the same for each launch of as many blocks.
+enum class Order { Ascending, Descending, Random };
+inline constexpr Order kOrders[] = {Order::Ascending, Order::Descending,
+                                    Order::Random};
 
 /// Runs all blocks; the first block that fails is the last.
 absl::Status launch(Kernel kernel, void *const *operands,

@@ -9,7 +9,7 @@
 // RUN: tp-emulate-kernels %t/a.step -o %t/a.so
 // RUN: env LD_LIBRARY_PATH=%fake_gpu XDG_CACHE_HOME=%t TPRT_EMULATED_KERNELS=%t/a.so tp-run %t/a.tpx --backend=cuda --check 2>&1 | FileCheck %s --check-prefix=SAME
 
-// CHECK-COUNT-5: step.attention
+// CHECK-COUNT-6: step.attention
 // CHECK-NOT:     step.attention
 // REMARK:        remark: this attention runs without an attention kernel: attention kernels support at most 256 features, and only multiples of 8, got 6
 // SAME-COUNT-5:  check result{{[0-4]}}: {{.*}}: ok

@@ -1,5 +1,4 @@
-// With kernels for it, attention is one step; of few queries, its parts are put
-// together by a row program. What the kernels cannot do is decomposed, with a
+// With kernels for it, attention is one step, also where it has parts. What the kernels cannot do is decomposed, with a
 // remark.
 
 // RUN: tp-opt %s --split-input-file --verify-diagnostics --tp-lower-to-step=target=cuda | FileCheck %s
@@ -21,19 +20,24 @@ func.func @prefill(%q: tensor<1x4x200x64xbf16>, %k: tensor<1x300x2x64xbf16>, %v:
 // -----
 
 // CHECK-LABEL: step.program @decode
+// The program begins with counters of zero, and attention leaves them so.
+// CHECK:      %[[ZEROS:.*]] = step.alloc : memref<32xi32>
+// CHECK-NEXT: step.fill %[[ZEROS]] with 0 : i32 in memref<32xi32>
 // Lengths of 64 bits become words.
 // CHECK:      step.rows [2]
 // CHECK:      step.choose {
-// CHECK:      step.attention %arg0, %arg1, %arg2 lengths(%{{.*}} : memref<2xi32>) into %[[PARTS:.*]] statistics(%[[STATISTICS:.*]] : memref<8x2x1x4x4x2xf32>)
-// CHECK-SAME: into memref<8x2x1x4x4x128xf32>
-// CHECK:      step.rows [32, 128] reads(%{{.*}}, %{{.*}} : memref<8x32x128xf32>, memref<8x32x2xf32>) writes(%{{.*}} : memref<32x128xf16>)
-// CHECK-COUNT-8: math.exp2
-// CHECK-NOT:  math.exp2
-// The runtime times half as many parts beside these.
+// CHECK:      %[[COUNTERS:.*]] = step.view %[[ZEROS]] : memref<32xi32> as memref<2x1x4x4xi32>
+// CHECK:      step.attention %arg0, %arg1, %arg2 lengths(%{{.*}} : memref<2xi32>) into %[[OUT:.*]] parts(%{{.*}}, %{{.*}}, %[[COUNTERS]] : memref<8x2x1x4x4x128xf32>, memref<8x2x1x4x4x2xf32>, memref<2x1x4x4xi32>)
+// CHECK-SAME: into memref<2x1x4x4x128xf16>
+// CHECK-NOT:  two_warps
+// The runtime times half as many parts beside these, and two warps with the same rows.
 // CHECK:      } or {
-// CHECK:      step.attention {{.*}} statistics(%{{.*}} : memref<4x2x1x4x4x2xf32>)
-// CHECK-COUNT-4: math.exp2
-// CHECK-NOT:  math.exp2
+// CHECK:      step.attention {{.*}} into %[[OUT]] parts({{.*}} : memref<4x2x1x4x4x128xf32>, memref<4x2x1x4x4x2xf32>, memref<2x1x4x4xi32>)
+// CHECK-NOT:  two_warps
+// CHECK:      } or {
+// CHECK:      step.attention {{.*}} into %[[OUT]] parts({{.*}} : memref<8x2x1x4x4x128xf32>, memref<8x2x1x4x4x2xf32>, memref<2x1x4x4xi32>)
+// CHECK-SAME: two_warps
+// CHECK-NOT:  step.
 func.func @decode(%q: tensor<2x1x4x4x128xf16>, %k: tensor<2x1024x4x128xf16>, %v: tensor<2x1024x4x128xf16>,
                   %l: tensor<2xi64>) -> tensor<2x1x4x4x128xf16> {
   %o = tp.attention %q, %k, %v lengths(%l : tensor<2xi64>) {scale = 0.125 : f64}

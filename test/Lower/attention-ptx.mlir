@@ -15,6 +15,8 @@
 // CHECK: // attention1: 128 blocks of 32 threads
 // CHECK: // attention2: 4 blocks of 128 threads
 // CHECK: // attention3: 16 blocks of 128 threads
+// CHECK: // attention5: 256 blocks of 32 threads
+// CHECK: // attention6: 256 blocks of 64 threads
 
 // CHECK-LABEL: .entry attention0(
 // CHECK-DAG:     cp.async.cg.shared.global
@@ -42,6 +44,23 @@
 // A group's four queries are rows of one warp, which shares the keys' parts.
 // CHECK-LABEL: .entry attention1(
 // CHECK:         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+
+// The block that ends last combines the parts. It loads what other blocks have stored,
+// so fences surround the counter, and loads come behind them, of memory that no other
+// cache than L1 keeps.
+// CHECK:         st.global.v2.b32
+// CHECK-NOT:     ld.global
+// CHECK:         {{bar.sync|barrier.sync}}
+// CHECK-NOT:     ld.global
+// CHECK:         fence.acq_rel.gpu
+// CHECK-NEXT:    atom.global.inc.u32 [[BEFORE:%r[0-9]+]], [%rd{{[0-9]+}}], 15
+// CHECK-NEXT:    fence.acq_rel.gpu
+// CHECK-NEXT:    st.shared.b32 [{{.*}}], [[BEFORE]]
+// CHECK-NOT:     ld.global
+// CHECK:         {{bar.sync|barrier.sync}}
+// CHECK-NOT:     ld.global.nc
+// CHECK-COUNT-16: ld.global.v4.b32
+// CHECK-NOT:     ld.global
 
 // f32 keeps its precision.
 // CHECK-LABEL: .entry attention2(
@@ -76,10 +95,12 @@ step.program @main inputs [] outputs [] {
   %q1 = step.alloc : memref<1x1x8x4x128xf16>
   %k1 = step.alloc : memref<1x2048x8x128xf16>
   %o1 = step.alloc : memref<i32>
-  %y1 = step.alloc : memref<16x1x1x8x4x128xf32>
+  %y1 = step.alloc : memref<1x1x8x4x128xf16>
+  %p1 = step.alloc : memref<16x1x1x8x4x128xf32>
   %s1 = step.alloc : memref<16x1x1x8x4x2xf32>
-  step.attention %q1, %k1, %k1 offset(%o1 : memref<i32>) into %y1 statistics(%s1 : memref<16x1x1x8x4x2xf32>) {causal, scale = 0.125 : f64}
-      : memref<1x1x8x4x128xf16>, memref<1x2048x8x128xf16>, memref<1x2048x8x128xf16> into memref<16x1x1x8x4x128xf32>
+  %c1 = step.alloc : memref<1x1x8x4xi32>
+  step.attention %q1, %k1, %k1 offset(%o1 : memref<i32>) into %y1 parts(%p1, %s1, %c1 : memref<16x1x1x8x4x128xf32>, memref<16x1x1x8x4x2xf32>, memref<1x1x8x4xi32>) {causal, scale = 0.125 : f64}
+      : memref<1x1x8x4x128xf16>, memref<1x2048x8x128xf16>, memref<1x2048x8x128xf16> into memref<1x1x8x4x128xf16>
   %q2 = step.alloc : memref<1x64x1x1x64xf32>
   %k2 = step.alloc : memref<1x64x1x64xf32>
   %y2 = step.alloc : memref<1x64x1x1x64xf32>
@@ -95,4 +116,31 @@ step.program @main inputs [] outputs [] {
   %y4 = step.alloc : memref<1x256x2x2x128xf16>
   step.attention %q4, %k4, %k4 into %y4 {causal, scale = 0.125 : f64, window = 100 : i64}
       : memref<1x256x2x2x128xf16>, memref<1x256x2x128xf16>, memref<1x256x2x128xf16> into memref<1x256x2x2x128xf16>
+  %q5 = step.alloc : memref<1x1x8x4x128xbf16>
+  %k5 = step.alloc : memref<1x4096x8x128xbf16>
+  %o5 = step.alloc : memref<i32>
+  %y5 = step.alloc : memref<1x1x8x4x128xbf16>
+  %p5 = step.alloc : memref<32x1x1x8x4x128xf32>
+  %s5 = step.alloc : memref<32x1x1x8x4x2xf32>
+  %c5 = step.alloc : memref<1x1x8x4xi32>
+  step.attention %q5, %k5, %k5 offset(%o5 : memref<i32>) into %y5 parts(%p5, %s5, %c5 : memref<32x1x1x8x4x128xf32>, memref<32x1x1x8x4x2xf32>, memref<1x1x8x4xi32>) {causal, scale = 0.125 : f64}
+      : memref<1x1x8x4x128xbf16>, memref<1x4096x8x128xbf16>, memref<1x4096x8x128xbf16> into memref<1x1x8x4x128xbf16>
+  step.attention %q5, %k5, %k5 offset(%o5 : memref<i32>) into %y5 parts(%p5, %s5, %c5 : memref<32x1x1x8x4x128xf32>, memref<32x1x1x8x4x2xf32>, memref<1x1x8x4xi32>) {causal, scale = 0.125 : f64, two_warps}
+      : memref<1x1x8x4x128xbf16>, memref<1x4096x8x128xbf16>, memref<1x4096x8x128xbf16> into memref<1x1x8x4x128xbf16>
+  %q7 = step.alloc : memref<1x2x8x8x64xf32>
+  %k7 = step.alloc : memref<1x4096x8x64xf32>
+  %y7 = step.alloc : memref<1x2x8x8x64xf32>
+  %p7 = step.alloc : memref<32x1x2x8x8x64xf32>
+  %s7 = step.alloc : memref<32x1x2x8x8x2xf32>
+  %c7 = step.alloc : memref<1x2x8x8xi32>
+  step.attention %q7, %k7, %k7 into %y7 parts(%p7, %s7, %c7 : memref<32x1x2x8x8x64xf32>, memref<32x1x2x8x8x2xf32>, memref<1x2x8x8xi32>) {scale = 0.125 : f64}
+      : memref<1x2x8x8x64xf32>, memref<1x4096x8x64xf32>, memref<1x4096x8x64xf32> into memref<1x2x8x8x64xf32>
+  %q8 = step.alloc : memref<1x1x2x8x256xf16>
+  %k8 = step.alloc : memref<1x4096x2x256xf16>
+  %y8 = step.alloc : memref<1x1x2x8x256xf16>
+  %p8 = step.alloc : memref<32x1x1x2x8x256xf32>
+  %s8 = step.alloc : memref<32x1x1x2x8x2xf32>
+  %c8 = step.alloc : memref<1x1x2x8xi32>
+  step.attention %q8, %k8, %k8 into %y8 parts(%p8, %s8, %c8 : memref<32x1x1x2x8x256xf32>, memref<32x1x1x2x8x2xf32>, memref<1x1x2x8xi32>) {scale = 0.125 : f64, two_warps}
+      : memref<1x1x2x8x256xf16>, memref<1x4096x2x256xf16>, memref<1x4096x2x256xf16> into memref<1x1x2x8x256xf16>
 }

@@ -13,24 +13,12 @@ step.program @attentionShapes inputs [#step.input<"q", input, tensor<2x4x1x2x16x
 
 // -----
 
-step.program @attentionStatistics inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+step.program @attentionOutput inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
-  %y = step.alloc : memref<2x4x1x2x16xf16>
-  %s = step.alloc : memref<2x4x1x2x2xf32>
-  // expected-error @below {{[TP0303] 'step.attention' op expects f32 statistics [p,b,s,k,g,2]}}
-  step.attention %q, %k, %k into %y statistics(%s : memref<2x4x1x2x2xf32>) {scale = 0.125 : f64}
-      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
-}
-
-// -----
-
-step.program @attentionParts inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
-^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
-  %y = step.alloc : memref<2x4x1x2x16xf16>
-  %s = step.alloc : memref<3x2x4x1x2x2xf32>
-  // expected-error @below {{[TP0303] 'step.attention' op expects an output [b,s,k,g,e] of the query's type, or, if there are statistics, [p,b,s,k,g,e] of f32}}
-  step.attention %q, %k, %k into %y statistics(%s : memref<3x2x4x1x2x2xf32>) {scale = 0.125 : f64}
-      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+  %y = step.alloc : memref<2x4x1x2x16xf32>
+  // expected-error @below {{[TP0303] 'step.attention' op expects an output [b,s,k,g,e] of the query's type}}
+  step.attention %q, %k, %k into %y {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf32>
 }
 
 // -----
@@ -125,13 +113,112 @@ step.program @attentionSize inputs [#step.input<"q", input, tensor<2x4x1x2x16xf1
 
 // -----
 
+step.program @attentionPartial inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %p = step.alloc : memref<3x2x4x1x2x16xf16>
+  %s = step.alloc : memref<3x2x4x1x2x2xf32>
+  %c = step.alloc : memref<2x4x1x2xi32>
+  // expected-error @below {{[TP0303] 'step.attention' op expects parts to be dense f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and i32 [b,s,k,g], with fewer than 2^31 rows}}
+  step.attention %q, %k, %k into %y parts(%p, %s, %c : memref<3x2x4x1x2x16xf16>, memref<3x2x4x1x2x2xf32>, memref<2x4x1x2xi32>) {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @attentionPartialRank inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %p = step.alloc : memref<2x4x1x2x16xf32>
+  %s = step.alloc : memref<3x2x4x1x2x2xf32>
+  %c = step.alloc : memref<2x4x1x2xi32>
+  // expected-error @below {{[TP0303] 'step.attention' op expects parts to be dense f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and i32 [b,s,k,g], with fewer than 2^31 rows}}
+  step.attention %q, %k, %k into %y parts(%p, %s, %c : memref<2x4x1x2x16xf32>, memref<3x2x4x1x2x2xf32>, memref<2x4x1x2xi32>) {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @attentionStatistics inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %p = step.alloc : memref<3x2x4x1x2x16xf32>
+  %s = step.alloc : memref<2x2x4x1x2x2xf32>
+  %c = step.alloc : memref<2x4x1x2xi32>
+  // expected-error @below {{[TP0303] 'step.attention' op expects parts to be dense f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and i32 [b,s,k,g], with fewer than 2^31 rows}}
+  step.attention %q, %k, %k into %y parts(%p, %s, %c : memref<3x2x4x1x2x16xf32>, memref<2x2x4x1x2x2xf32>, memref<2x4x1x2xi32>) {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @attentionCounters inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %p = step.alloc : memref<3x2x4x1x2x16xf32>
+  %s = step.alloc : memref<3x2x4x1x2x2xf32>
+  %c = step.alloc : memref<2x4x1x2xi64>
+  // expected-error @below {{[TP0303] 'step.attention' op expects parts to be dense f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and i32 [b,s,k,g], with fewer than 2^31 rows}}
+  step.attention %q, %k, %k into %y parts(%p, %s, %c : memref<3x2x4x1x2x16xf32>, memref<3x2x4x1x2x2xf32>, memref<2x4x1x2xi64>) {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @attentionRows inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %p = step.alloc : memref<268435456x2x4x1x2x16xf32>
+  %s = step.alloc : memref<268435456x2x4x1x2x2xf32>
+  %c = step.alloc : memref<2x4x1x2xi32>
+  // expected-error @below {{[TP0303] 'step.attention' op expects parts to be dense f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and i32 [b,s,k,g], with fewer than 2^31 rows}}
+  step.attention %q, %k, %k into %y parts(%p, %s, %c : memref<268435456x2x4x1x2x16xf32>, memref<268435456x2x4x1x2x2xf32>, memref<2x4x1x2xi32>) {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @attentionStrides inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x4x1x2x16xf16>
+  %p = step.alloc : memref<3x2x4x1x2x16xf32>
+  %s = step.alloc : memref<3x2x4x1x2x2xf32>
+  %r = step.alloc : memref<32xi32>
+  %c = step.view %r : memref<32xi32> as memref<2x4x1x2xi32, strided<[16, 4, 4, 2]>>
+  // expected-error @below {{[TP0303] 'step.attention' op expects parts to be dense f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and i32 [b,s,k,g], with fewer than 2^31 rows}}
+  step.attention %q, %k, %k into %y parts(%p, %s, %c : memref<3x2x4x1x2x16xf32>, memref<3x2x4x1x2x2xf32>, memref<2x4x1x2xi32, strided<[16, 4, 4, 2]>>) {scale = 0.125 : f64}
+      : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
 step.program @attentionLogSumExp inputs [#step.input<"q", input, tensor<2x4x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
 ^bb0(%q: memref<2x4x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
   %y = step.alloc : memref<2x4x1x2x16xf16>
   %l = step.alloc : memref<2x4x1x2xf16>
-  // expected-error @below {{[TP0303] 'step.attention' op expects logsumexp to be f32 [b,s,k,g], and not to be combined with statistics}}
+  // expected-error @below {{[TP0303] 'step.attention' op expects logsumexp to be f32 [b,s,k,g], and not to be combined with parts}}
   step.attention %q, %k, %k into %y logsumexp(%l : memref<2x4x1x2xf16>) {scale = 0.125 : f64}
       : memref<2x4x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x4x1x2x16xf16>
+}
+
+// -----
+
+step.program @attentionTwoWarpsOfSingles inputs [#step.input<"q", input, tensor<2x4x1x2x16xf32>>, #step.input<"k", input, tensor<2x8x1x16xf32>>] outputs [] {
+^bb0(%q: memref<2x4x1x2x16xf32>, %k: memref<2x8x1x16xf32>):
+  %y = step.alloc : memref<2x4x1x2x16xf32>
+  // expected-error @below {{[TP0304] 'step.attention' op expects two_warps only for 16-bit floats and at most 16 rows}}
+  step.attention %q, %k, %k into %y {scale = 0.125 : f64, two_warps}
+      : memref<2x4x1x2x16xf32>, memref<2x8x1x16xf32>, memref<2x8x1x16xf32> into memref<2x4x1x2x16xf32>
+}
+
+// -----
+
+step.program @attentionTwoWarpsOfManyRows inputs [#step.input<"q", input, tensor<2x9x1x2x16xf16>>, #step.input<"k", input, tensor<2x8x1x16xf16>>] outputs [] {
+^bb0(%q: memref<2x9x1x2x16xf16>, %k: memref<2x8x1x16xf16>):
+  %y = step.alloc : memref<2x9x1x2x16xf16>
+  // expected-error @below {{[TP0304] 'step.attention' op expects two_warps only for 16-bit floats and at most 16 rows}}
+  step.attention %q, %k, %k into %y {scale = 0.125 : f64, two_warps}
+      : memref<2x9x1x2x16xf16>, memref<2x8x1x16xf16>, memref<2x8x1x16xf16> into memref<2x9x1x2x16xf16>
 }
 
 // -----

@@ -12,6 +12,7 @@
 #include "lib/Codegen/Ptx.h"
 
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
@@ -35,6 +36,7 @@ struct Problem {
   bool hasMask = false;
   int64_t parts = 0;   ///< 0: not divided.
   bool byHead = false; ///< Heads lie outside of positions in memory.
+  bool hasTwoWarps = false;
 
   double scale() const { return 1 / std::sqrt(double(d)); }
   bool isVisible(int64_t b, int64_t s, int64_t t) const {
@@ -52,7 +54,7 @@ struct Problem {
 class Buffer {
 public:
   Buffer(StringRef type, int64_t count)
-      : type(type), words((count * bytes() + 7) / 8 + 16) {
+      : type(type), count(count), words((count * bytes() + 7) / 8 + 16) {
     auto start = reinterpret_cast<uintptr_t>(words.data());
     begin = reinterpret_cast<char *>((start + 63) / 64 * 64);
   }
@@ -69,6 +71,10 @@ public:
     float value;
     std::memcpy(&value, &bits, sizeof(value));
     return value;
+  }
+  void fill(float value) {
+    for (int64_t i = 0; i < count; ++i)
+      set(i, value);
   }
   void *data() { return begin; }
 
@@ -89,6 +95,7 @@ private:
   }
 
   std::string type;
+  int64_t count;
   std::vector<int64_t> words;
   char *begin;
 };
@@ -175,21 +182,26 @@ static std::string getText(const Problem &p) {
     addOptional("mask", "i1",
                 llvm::formatv("memref<{0}x{1}x{2}xi1>", p.b, p.s, p.t));
   operands += " into %y";
+  add("y", p.type, output);
   if (p.parts > 0) {
-    std::string shape = llvm::formatv("memref<{0}x{1}x{2}x{3}x{4}x", p.parts,
-                                      p.b, p.s, p.k, p.g);
-    output = llvm::formatv("{0}{1}xf32>", shape, p.e);
-    add("y", "f32", output);
-    addOptional("statistics", "f32", shape + "2xf32>");
-  } else {
-    add("y", p.type, output);
+    std::string rows = llvm::formatv("{0}x{1}x{2}x{3}x", p.b, p.s, p.k, p.g);
+    std::string types[] = {
+        llvm::formatv("memref<{0}x{1}{2}xf32>", p.parts, rows, p.e),
+        llvm::formatv("memref<{0}x{1}2xf32>", p.parts, rows),
+        llvm::formatv("memref<{0}i32>", rows)};
+    StringRef names[] = {"partial", "statistics", "counters"};
+    for (auto [name, type] : llvm::zip(names, types))
+      text += llvm::formatv("%{0} = step.alloc : {1}\n", name, type);
+    operands += llvm::formatv(" parts(%partial, %statistics, %counters : {0})",
+                              llvm::join(ArrayRef(types), ", "));
   }
   std::string window = llvm::formatv(", window = {0} : i64", p.window);
-  return llvm::formatv(
-      "{0}step.attention %q, %k, %v{1} {{{2}scale = {3:f17} : f64{4}} : {5}, "
-      "{6}, {7} into {8}\n}\n",
-      text, operands, p.causal ? "causal, " : "", p.scale(),
-      p.window ? window : "", query, key, value, output);
+  return llvm::formatv("{0}step.attention %q, %k, %v{1} {{{2}{9}scale = "
+                       "{3:f17} : f64{4}} : {5}, "
+                       "{6}, {7} into {8}\n}\n",
+                       text, operands, p.causal ? "causal, " : "", p.scale(),
+                       p.window ? window : "", query, key, value, output,
+                       p.hasTwoWarps ? "two_warps, " : "");
 }
 
 namespace {
@@ -201,10 +213,10 @@ public:
       : p(p), query(p.type, p.b * p.s * p.k * p.g * p.d),
         key(p.type, p.b * p.t * p.k * p.d),
         value(p.type, p.b * p.t * p.k * p.e),
-        output(p.parts ? "f32" : p.type,
-               std::max<int64_t>(p.parts, 1) * p.b * p.s * p.k * p.g * p.e),
+        output(p.type, p.b * p.s * p.k * p.g * p.e),
+        partial("f32", p.parts * p.b * p.s * p.k * p.g * p.e),
         statistics("f32", p.parts * p.b * p.s * p.k * p.g * 2),
-        mask(p.b * p.s * p.t) {
+        counters(p.parts ? p.b * p.s * p.k * p.g : 0), mask(p.b * p.s * p.t) {
     std::mt19937 engine(1);
     auto next = [&] { return float(int(engine() % 257) - 128) / 128; };
     for (int64_t i = 0; i < p.b * p.s * p.k * p.g * p.d; ++i)
@@ -238,12 +250,27 @@ public:
     if (p.hasMask)
       table.push_back(mask.data());
     table.push_back(output.data());
-    table.push_back(statistics.data());
+    if (p.parts > 0) {
+      table.push_back(partial.data());
+      table.push_back(statistics.data());
+      table.push_back(counters.data());
+    }
     return table;
   }
 
+  /// Makes everything that the kernel writes NaN, but leaves its counters.
+  void poison() {
+    for (Buffer *buffer : {&output, &partial, &statistics})
+      buffer->fill(NAN);
+  }
+  /// Are all blocks counted? Otherwise the next launch goes wrong.
+  bool isReady() const {
+    return llvm::all_of(counters, [](int32_t count) { return count == 0; });
+  }
   /// The largest distance from the formula.
   double getError();
+  /// How many elements differ from the parts, combined in their order.
+  int64_t countCombinedOtherwise();
 
 private:
   static int64_t place(ArrayRef<int64_t> strides, ArrayRef<int64_t> index) {
@@ -252,40 +279,45 @@ private:
       sum += stride * i;
     return sum;
   }
-  /// Row [b,s,k,g] of the output, put together if it is in parts.
-  std::vector<double> getRow(int64_t b, int64_t s, int64_t k, int64_t g);
+  float getOutput(int64_t b, int64_t s, int64_t k, int64_t g, int64_t e) const {
+    return output.get(place(getQueryStrides(p, p.e), {b, s, k, g, e}));
+  }
 
   const Problem &p;
-  Buffer query, key, value, output, statistics;
+  Buffer query, key, value, output, partial, statistics;
+  std::vector<int32_t> counters;
   std::vector<int8_t> mask;
 };
 
 } // namespace
 
-std::vector<double> Data::getRow(int64_t b, int64_t s, int64_t k, int64_t g) {
-  std::vector<double> row(p.e);
-  int64_t rows = p.b * p.s * p.k * p.g;
-  int64_t index = ((b * p.s + s) * p.k + k) * p.g + g;
-  if (p.parts == 0) {
-    for (int64_t e = 0; e < p.e; ++e)
-      row[e] = output.get(place(getQueryStrides(p, p.e), {b, s, k, g, e}));
-    return row;
+int64_t Data::countCombinedOtherwise() {
+  int64_t rows = p.b * p.s * p.k * p.g, count = 0;
+  Buffer rounded(p.type, 1);
+  for (int64_t row = 0; p.parts > 0 && row < rows; ++row) {
+    auto getMaximum = [&](int64_t part) {
+      return statistics.get((part * rows + row) * 2);
+    };
+    float maximum = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < p.parts; ++i)
+      maximum = std::fmax(maximum, getMaximum(i));
+    std::vector<float> all(p.e);
+    for (int64_t i = 0; i < p.parts; ++i) {
+      float part = statistics.get((i * rows + row) * 2 + 1);
+      float weight = part == 0 ? 0 : std::exp2(getMaximum(i) - maximum);
+      sum = std::fma(weight, part, sum);
+      for (int64_t e = 0; e < p.e; ++e)
+        all[e] =
+            std::fma(weight, partial.get((i * rows + row) * p.e + e), all[e]);
+    }
+    int64_t g = row % p.g, k = row / p.g % p.k, s = row / p.g / p.k % p.s,
+            b = row / p.g / p.k / p.s;
+    for (int64_t e = 0; e < p.e; ++e) {
+      rounded.set(0, all[e] / (sum == 0 ? 1 : sum));
+      count += rounded.get(0) != getOutput(b, s, k, g, e);
+    }
   }
-  double maximum = -INFINITY, sum = 0;
-  for (int64_t i = 0; i < p.parts; ++i)
-    maximum = std::max<double>(maximum, statistics.get((i * rows + index) * 2));
-  for (int64_t i = 0; i < p.parts; ++i) {
-    double part = statistics.get((i * rows + index) * 2 + 1);
-    if (part == 0)
-      continue;
-    double weight = std::exp2(statistics.get((i * rows + index) * 2) - maximum);
-    sum += weight * part;
-    for (int64_t e = 0; e < p.e; ++e)
-      row[e] += weight * output.get((i * rows + index) * p.e + e);
-  }
-  for (double &number : row)
-    number /= sum == 0 ? 1 : sum;
-  return row;
+  return count;
 }
 
 double Data::getError() {
@@ -317,9 +349,9 @@ double Data::getError() {
               wanted[e] += weight * value.get(place(getKeyStrides(p, p.e),
                                                     {b, t, k, e}));
           }
-          std::vector<double> row = getRow(b, s, k, g);
           for (int64_t e = 0; e < p.e; ++e) {
-            double distance = std::abs(row[e] - wanted[e] / (sum ? sum : 1));
+            double distance = std::abs(getOutput(b, s, k, g, e) -
+                                       wanted[e] / (sum ? sum : 1));
             // Not a number is no distance at all.
             error = distance <= error ? error : distance;
             if (std::isnan(distance))
@@ -353,19 +385,23 @@ void Attention::check(ArrayRef<Problem> problems, double tolerance,
   ASSERT_EQ(launches.size(), problems.size());
   auto library = emulation::loadOnHost(device, *code, cpu);
   ASSERT_TRUE(library);
-  for (auto [i, problem] : llvm::enumerate(problems))
-    for (auto order :
-         {emulation::Order::Ascending, emulation::Order::Descending}) {
-      Data data(problem);
-      std::vector<void *> table = data.getTable();
-      const KernelLaunch &launch = launches[i];
+  for (auto [i, problem] : llvm::enumerate(problems)) {
+    Data data(problem);
+    std::vector<void *> table = data.getTable();
+    const KernelLaunch &launch = launches[i];
+    // Each launch finds the counters that the one before it has left.
+    for (auto order : emulation::kOrders) {
+      data.poison();
       absl::Status status = emulation::launch(
           library->find("attention" + std::to_string(i)), table.data(), nullptr,
           {launch.blocks, launch.threads, launch.sharedBytes}, order);
       ASSERT_TRUE(status.ok()) << "problem " << i << ": " << status;
       EXPECT_LE(data.getError(), tolerance) << "problem " << i;
+      EXPECT_EQ(data.countCombinedOtherwise(), 0) << "problem " << i;
+      EXPECT_TRUE(data.isReady()) << "problem " << i;
       EXPECT_EQ(emulation::getNumBankConflicts(), 0) << "problem " << i;
     }
+  }
 }
 
 // Tiles that end early in either direction, and blocks of one to four warps.
@@ -476,7 +512,8 @@ TEST_F(Attention, SinglePrecision) {
 }
 
 // Few queries of a long cache: parts see what is visible now, some of them
-// nothing, and what they leave gives the whole.
+// nothing. Whichever block ends last combines them, in the order of the parts:
+// more than it loads at once, and the rows of several blocks.
 TEST_F(Attention, Parts) {
   Problem short_ = {"bf16",          2, 1,         2, 4, 64, 600, 64,
                     /*causal=*/true, 0, {130, 599}};
@@ -485,10 +522,39 @@ TEST_F(Attention, Parts) {
   none.parts = 3;
   Problem window = {"bf16", 1, 16, 1, 1, 64, 500, 64, true, 90, {400}};
   window.parts = 5;
-  check({short_, none, window}, 1e-2);
+  Problem blocks = {"bf16", 1, 140, 2, 1, 64, 300, 64, true, 0, {150}};
+  blocks.parts = 3;
+  check({short_, none, window, blocks}, 1e-2);
   Problem single = {"f32", 2, 1, 2, 8, 64, 200, 64, true, 0, {199, 31}};
   single.parts = 3;
-  check({single}, 1e-5);
+  Problem many = {"f32", 1, 2, 1, 8, 32, 700, 64};
+  many.parts = 20;
+  check({single, many}, 1e-5);
+}
+
+// Two warps of a block have the same rows and half of the keys of a tile each,
+// of whatever size: the second may see nothing, or see what the first does not.
+// They merge their results alone and in parts, with all that hides keys.
+TEST_F(Attention, TwoWarps) {
+  Problem one = {"bf16", 2, 1, 2, 4, 64, 1, 64};
+  Problem uneven = {"f16", 1, 2, 1, 8, 128, 130, 128, true, 0, {128}};
+  Problem second = {"bf16", 2, 1, 1, 1, 64, 200, 64, true, 20, {63, 190}};
+  Problem masked = {"bf16", 2, 4, 1, 4, 32, 90, 32};
+  masked.hasMask = true;
+  Problem none = {"f16", 2, 3, 1, 2, 72, 40, 96, false, 0, {}, {40, 0}};
+  Problem wide = {"bf16", 1, 5, 1, 3, 256, 70, 256, true, 0, {60}};
+  Problem narrow = {"f16", 1, 1, 3, 5, 8, 100, 24};
+  Problem parts = {"bf16", 2, 1, 2, 4, 64, 600, 64, true, 0, {130, 599}};
+  parts.parts = 4;
+  Problem many = {"f16", 1, 2, 1, 8, 128, 700, 128};
+  many.parts = 20;
+  Problem window = {"bf16", 1, 16, 1, 1, 64, 500, 64, true, 90, {400}};
+  window.parts = 5;
+  std::vector<Problem> problems = {one,  uneven, second, masked, none,
+                                   wide, narrow, parts,  many,   window};
+  for (Problem &problem : problems)
+    problem.hasTwoWarps = true;
+  check(problems, 1e-2);
 }
 
 // Warpgroups have blocks of 128 rows, where features fill whole panels.
@@ -532,21 +598,33 @@ TEST(AttentionTiles, Parts) {
   decode.heads = 1;
   decode.keys = 100;
   EXPECT_EQ(getAttentionParts(decode), 1);
-  // Half as many, and those that fill GPUs of other sizes.
+  // Half as many, those that fill GPUs of other sizes, and two warps.
+  using Choices = llvm::SmallVector<AttentionChoice>;
   decode.heads = 80;
   decode.keys = 1030;
   decode.features = decode.valueFeatures = 64;
-  EXPECT_EQ(getAttentionPartChoices(decode),
-            (llvm::SmallVector<int64_t>{6, 3, 5}));
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{6}, {3}, {5}, {6, true}}));
   decode.heads = 4;
-  EXPECT_EQ(getAttentionPartChoices(decode),
-            (llvm::SmallVector<int64_t>{6, 3}));
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{6}, {3}, {6, true}}));
+  decode.keys = 127;
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{1}}));
+  decode.keys = 128;
+  EXPECT_EQ(getAttentionChoices(decode), (Choices{{1}, {1, true}}));
+  EXPECT_EQ(getTwoWarpTiles(decode).warps, 2);
+  EXPECT_EQ(getTwoWarpTiles(decode).getRows(), 16);
+  EXPECT_EQ(getTwoWarpTiles(decode).getWarpKeys(), 32);
+  decode.rows = 17;
+  EXPECT_FALSE(fitsTwoWarps(decode));
+  decode.rows = 16;
+  EXPECT_TRUE(fitsTwoWarps(decode));
+  decode.isHalf = false;
+  EXPECT_FALSE(fitsTwoWarps(decode));
   AttentionSize prefill = {
       /*heads=*/8,    /*rows=*/512, /*keys=*/512, 64, 64,
       /*isHalf=*/true};
   EXPECT_EQ(getAttentionTiles(prefill).getRows(), 128);
   EXPECT_EQ(getAttentionParts(prefill), 1);
-  EXPECT_EQ(getAttentionPartChoices(prefill).size(), 1u);
+  EXPECT_EQ(getAttentionChoices(prefill).size(), 1u);
   prefill.features = 256;
   EXPECT_EQ(getAttentionTiles(prefill).keys, 32);
 }

@@ -106,6 +106,33 @@ TEST_F(Kernels, OfOtherSteps) {
             "sort0 sort1 sort2");
 }
 
+// The buffers of the parts of attention, which blocks read that other blocks
+// have written, are not like an output: GPU kernels do not say that nobody else
+// writes them.
+TEST_F(Kernels, ReadWhatTheyWrite) {
+  parse(R"(
+    %q = step.alloc : memref<1x1x2x4x64xf16>
+    %k = step.alloc : memref<1x600x2x64xf16>
+    %p = step.alloc : memref<3x1x1x2x4x64xf32>
+    %s = step.alloc : memref<3x1x1x2x4x2xf32>
+    %c = step.alloc : memref<1x1x2x4xi32>
+    step.attention %q, %k, %k into %q parts(%p, %s, %c : memref<3x1x1x2x4x64xf32>, memref<3x1x1x2x4x2xf32>, memref<1x1x2x4xi32>) {scale = 0.5 : f64}
+      : memref<1x1x2x4x64xf16>, memref<1x600x2x64xf16>, memref<1x600x2x64xf16> into memref<1x1x2x4x64xf16>
+    %y = step.alloc : memref<1x1x2x4x64xf16>
+    step.attention %q, %k, %k into %y parts(%p, %s, %c : memref<3x1x1x2x4x64xf32>, memref<3x1x1x2x4x2xf32>, memref<1x1x2x4xi32>) {scale = 0.5 : f64}
+      : memref<1x1x2x4x64xf16>, memref<1x600x2x64xf16>, memref<1x600x2x64xf16> into memref<1x1x2x4x64xf16>)");
+  std::vector<std::vector<bool>> flags;
+  module->walk([&](step::KernelOpInterface op) {
+    std::vector<bool> &ofOp = flags.emplace_back();
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      ofOp.push_back(isReadAndWritten(op, i));
+  });
+  // Query, key, value, output, and the three buffers. The first step writes to
+  // its query.
+  EXPECT_EQ(flags[0], (std::vector<bool>{1, 0, 0, 1, 1, 1, 1}));
+  EXPECT_EQ(flags[1], (std::vector<bool>{0, 0, 0, 0, 1, 1, 1}));
+}
+
 // A step that the target has no kernel for is an error at it.
 TEST_F(Kernels, MayBeMissing) {
   parse(R"(

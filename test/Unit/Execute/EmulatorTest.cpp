@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -57,7 +58,34 @@ TEST(Emulator, BarriersAndSharedMemory) {
   other.join();
 }
 
-/// The same without a barrier.
+/// Appends the number of the block to a list that begins with its length.
+static int32_t listBlock(void *const *operands, const int64_t *, int64_t block,
+                         int64_t thread) {
+  auto *list = static_cast<int64_t *>(operands[0]);
+  if (thread == 0)
+    list[++list[0]] = block;
+  return 0;
+}
+
+// Every order has all blocks, and no two orders are the same.
+TEST(Emulator, OrdersOfBlocks) {
+  std::vector<std::vector<int64_t>> lists;
+  for (Order order : kOrders) {
+    std::vector<int64_t> list(17);
+    void *operands[] = {list.data()};
+    ASSERT_TRUE(launch(listBlock, operands, nullptr, {16, 32}, order).ok());
+    for (const std::vector<int64_t> &other : lists)
+      EXPECT_NE(list, other);
+    lists.push_back(list);
+    std::sort(list.begin() + 1, list.end());
+    for (int64_t i = 0; i < 16; ++i)
+      EXPECT_EQ(list[i + 1], i);
+  }
+  EXPECT_TRUE(std::is_sorted(lists[0].begin() + 1, lists[0].end()));
+  EXPECT_TRUE(std::is_sorted(lists[1].rbegin(), lists[1].rend() - 1));
+}
+
+/// `reverse` of one block, without a barrier.
 static int32_t race(void *const *operands, const int64_t *, int64_t,
                     int64_t thread) {
   float *shared = getShared(256), *data = static_cast<float *>(operands[0]);

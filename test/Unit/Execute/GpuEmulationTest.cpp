@@ -134,8 +134,7 @@ void GpuEmulation::expectSame(StringRef source, double tolerance) {
     ASSERT_TRUE(onCpu && onGpu);
     RowOperands cpu(rows);
     onCpu(cpu.getTable(), nullptr, 0, rows.getNumRows());
-    for (auto order :
-         {emulation::Order::Ascending, emulation::Order::Descending}) {
+    for (auto order : emulation::kOrders) {
       RowOperands gpu(rows);
       absl::Status status =
           emulation::launch(onGpu, gpu.getTable(), nullptr,

@@ -174,8 +174,7 @@ void IndexedKernels::expectSame(StringRef source, int64_t indexRange,
   };
   for (unsigned i = 0; i < ops.size(); ++i)
     for (Data kind : data)
-      for (auto order :
-           {emulation::Order::Ascending, emulation::Order::Descending})
+      for (auto order : emulation::kOrders)
         check(i, kind, order);
 }
 

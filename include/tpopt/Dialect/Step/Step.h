@@ -65,6 +65,8 @@ inline constexpr unsigned kNumBatchDims = 3;
 inline constexpr unsigned kMaxNesting = 32;
 /// The most rows of a step.skinny_matmul.
 inline constexpr int64_t kMaxSkinnyRows = 8;
+/// The most rows of a step.attention with two warps for the same rows.
+inline constexpr int64_t kMaxTwoWarpRows = 16;
 /// The maximum number of bytes in a row of a query, a key or a value. The
 /// number is always a multiple of kFeatureBytes.
 inline constexpr int64_t kMaxFeatureBytes = 512, kFeatureBytes = 16;

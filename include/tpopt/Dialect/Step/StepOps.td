@@ -25,6 +25,7 @@ def Step_Written : Arg<Step_Buffer, "", [MemWrite]>;
 def Step_Updated : Arg<Step_Buffer, "", [MemRead, MemWrite]>;
 def Step_OptionalRead : Arg<Optional<Step_Buffer>, "", [MemRead]>;
 def Step_OptionalWritten : Arg<Optional<Step_Buffer>, "", [MemWrite]>;
+def Step_OptionalUpdated : Arg<Optional<Step_Buffer>, "", [MemRead, MemWrite]>;
 def Step_AllRead : Arg<Variadic<Step_Buffer>, "", [MemRead]>;
 def Step_AllWritten : Arg<Variadic<Step_Buffer>, "", [MemWrite]>;
 def Step_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger]>;
@@ -327,16 +328,21 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
     before they are divided by their sum. `logsumexp` [b,s,k,g] receives the
     second result.
 
-    With `statistics` [p,b,s,k,g,2] the visible keys fall into p parts, and
-    output [p,b,s,k,g,e] is, in f32, the sum of values that are not yet divided.
-    The statistics of a row are the part's maximum of score * log2(e) and its sum of
-    weights, where a weight is 2^(score * log2(e) - maximum). If the row sees no key of
-    the part, they are minus infinity and 0, and the output is 0.}];
+    With `parts` the visible keys fall into p parts, which different blocks of a GPU
+    read, and the block that ends last combines them in their order. The three buffers
+    are memory for this step: `partial` [p,b,s,k,g,e] receives each part's sum of values,
+    not yet divided. `statistics` [p,b,s,k,g,2] receives the part's maximum of score *
+    log2(e) and its sum of weights, where a weight is 2^(score * log2(e) - maximum). If
+    the row sees no key of the part, they are minus infinity and 0, and the sum of values
+    is 0. The `counters` [b,s,k,g] count the blocks that have ended. They must be 0
+    before the step, and are 0 again after it.
+
+    With `two_warps`, two warps of a GPU have the same rows, and each has half of the keys
+    of every tile.}];
   let constraints = [{
     1. Query, key and value have these shapes, and one element type, f32, f16 or
        bf16.
-    2. The output has this shape and their type; with `statistics`, one dimension
-       more in front and f32, as the statistics have.
+    2. The output has this shape and their type.
     3. `offset` is i32 [] or [b], `lengths` i32 [b], `mask` i1 [b,s,t].
     4. Rows of d and e elements have at most 512 bytes. Features have stride 1; the
        sizes of these rows, other strides and the offsets of views are multiples of 16
@@ -344,18 +350,25 @@ def Step_AttentionOp : Step_Op<"attention", attentionTraits> {
     5. `scale` is positive and finite. `window`, if given, is at least 1 and needs
        `causal`.
     6. There are fewer than 2^31 output rows, elements of the key and elements of the value.
-    7. `logsumexp` is f32 [b,s,k,g], and cannot be used with `statistics`.}];
+    7. `parts` has a dense buffer of each kind: f32 [p,b,s,k,g,e], f32 [p,b,s,k,g,2] and
+       i32 [b,s,k,g], with fewer than 2^31 rows in all parts.
+    8. `logsumexp` is f32 [b,s,k,g], and cannot be used with `parts`.
+    9. `two_warps` is for 16-bit floats and at most 16 rows s * g.}];
   let example = [{step.attention %q, %k, %v into %y {causal, scale = 0.125 : f64}
       : memref<1x16x2x4x64xbf16>, memref<1x32x2x64xbf16>, memref<1x32x2x64xbf16> into memref<1x16x2x4x64xbf16>}];
+  // To other steps the counters are only read: they are left as they were.
   let arguments = !con((ins Step_Read:$query, Step_Read:$key, Step_Read:$value),
-      hidingBuffers, (ins Step_Written:$output, Step_OptionalWritten:$statistics,
-                          Step_OptionalWritten:$logsumexp), attentionOptions);
+      hidingBuffers, (ins Step_Written:$output, Step_OptionalUpdated:$partial,
+                          Step_OptionalUpdated:$statistics, Step_OptionalRead:$counters,
+                          Step_OptionalWritten:$logsumexp),
+      attentionOptions, (ins UnitAttr:$two_warps));
   let assemblyFormat = [{
     $query `,` $key `,` $value
     (`offset` `(` $offset^ `:` type($offset) `)`)?
     (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
     (`mask` `(` $mask^ `:` type($mask) `)`)? `into` $output
-    (`statistics` `(` $statistics^ `:` type($statistics) `)`)?
+    (`parts` `(` $partial^ `,` $statistics `,` $counters
+     `:` type($partial) `,` type($statistics) `,` type($counters) `)`)?
     (`logsumexp` `(` $logsumexp^ `:` type($logsumexp) `)`)? attr-dict
     `:` type($query) `,` type($key) `,` type($value) `into` type($output)
   }];
