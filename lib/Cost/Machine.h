@@ -41,7 +41,7 @@
 /// says that devices 8h .. 8h + 7 share host h, and gives the link between
 /// hosts. An axis along which any device communicates with another host has
 /// that link; all other axes have the machine's link. The mesh determines the
-/// device at each position.
+/// device at each position. The two links can be busy at the same time.
 
 #ifndef TPOPT_COST_MACHINE_H
 #define TPOPT_COST_MACHINE_H
