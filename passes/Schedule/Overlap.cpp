@@ -143,7 +143,7 @@ namespace {
 struct Policy {
   double haste; ///< See kHastes.
   /// Whether transfers may start before their place if the next step has
-  /// transfers inside, which they delay.
+  /// transfers inside on the same links, which they delay.
   bool delaysSteps;
   /// Whether a transfer leaves its links free for one that is needed sooner and
   /// can start before this one would end.
@@ -177,10 +177,8 @@ public:
       startStanding();
       if (at == problem.steps.size())
         break;
-      const StepTime &step = problem.steps[at];
-      if (!step.first || policy.delaysSteps)
-        startAhead();
-      time += step.getSeconds(links.getBacklog(time));
+      startAhead();
+      time += problem.steps[at].getSeconds(links.getBacklog(time));
     }
     while (!underWay.empty())
       finish(underWay.front());
@@ -331,6 +329,14 @@ private:
            });
   }
 
+  /// Returns true if the next step has transfers inside on the same links.
+  bool delaysStep(const Transfer &transfer) const {
+    const StepTime &step = problem.steps[at];
+    return step.first && llvm::any_of(transfer.links, [&](unsigned link) {
+             return step.carried[link] > 0;
+           });
+  }
+
   /// Starts the transfers that would arrive too late if they started at their
   /// place in the program.
   void startAhead() {
@@ -356,7 +362,8 @@ private:
       double next = time + problem.steps[at].seconds;
       if (links.getFirstFree(numLinks) - next > mostPreparation[k])
         return;
-      if (links.getFree(transfer) - next > transfer.preparation)
+      if (links.getFree(transfer) - next > transfer.preparation ||
+          (!policy.delaysSteps && delaysStep(transfer)))
         continue;
       double left = begin[transfer.needed] - begin[at];
       if (policy.isPatient &&

@@ -357,6 +357,11 @@ TEST(Overlap, LoopsUseLinks) {
   EXPECT_EQ(problem.steps[0].seconds, 12);
   EXPECT_EQ(overlap(problem, kPlenty).seconds, 13);
   EXPECT_EQ(getBound(problem), 13);
+  // Before the loop starts only what does not delay it.
+  Problem two = problem;
+  two.steps = {makeLoop(body, 4), 5, 1};
+  two.transfers = {{0, 2, 2, 6, 10}, {0, 2, 2, 14, 10, 0, {}, {1}}};
+  EXPECT_EQ(overlap(two, kPlenty).seconds, 19);
   body.transfers[0].links = {0, 1};
   problem.steps[0] = makeLoop(body, 4);
   EXPECT_EQ(problem.steps[0].carried[1], 4);
