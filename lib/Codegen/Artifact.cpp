@@ -7,6 +7,7 @@
 #include "Source.h"
 
 #include "dialects/TP/ShardingTable.h"
+#include "lib/Cost/ProgramCost.h"
 
 #include "runtime/Core/DType.h"
 
@@ -63,8 +64,14 @@ LogicalResult ArtifactBuilder::addMesh() {
   }
   if (!mesh)
     return success();
-  for (const Axis &axis : mesh->axes)
-    writer.add(tprt::MeshAxis{writer.text(axis.name), axis.size});
+  FailureOr<std::optional<cost::Machine>> machine =
+      cost::readMachineOption(module, /*option=*/"");
+  if (failed(machine))
+    return failure();
+  SmallVector<unsigned> links =
+      cost::getAxisLinks(cost::withMachineLinks(*mesh, *machine));
+  for (auto [axis, link] : llvm::zip_equal(mesh->axes, links))
+    writer.add(tprt::MeshAxis{writer.text(axis.name), axis.size, link});
   // Consecutive ids are the default, so they are not stored.
   if (!llvm::is_sorted(mesh->deviceIds))
     for (int64_t device : mesh->deviceIds)

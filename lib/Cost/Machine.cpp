@@ -107,6 +107,31 @@ Link tp::cost::getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes) {
   return link;
 }
 
+llvm::SmallVector<unsigned> tp::cost::getAxisLinks(const Mesh &mesh) {
+  llvm::SmallVector<Link, 2> speeds;
+  llvm::SmallVector<unsigned> links;
+  for (const Axis &axis : mesh.axes) {
+    auto known = llvm::find(speeds, axis.link);
+    links.push_back(known - speeds.begin());
+    if (known == speeds.end())
+      speeds.push_back(axis.link);
+  }
+  return links;
+}
+
+llvm::SmallVector<unsigned, 2>
+tp::cost::getLinks(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes) {
+  llvm::SmallVector<unsigned> axisLinks = getAxisLinks(mesh);
+  llvm::SmallVector<unsigned, 2> links;
+  for (const AxisRef &axis : axes)
+    links.push_back(axisLinks[axis.axis]);
+  if (links.empty())
+    return {0};
+  llvm::sort(links);
+  links.erase(llvm::unique(links), links.end());
+  return links;
+}
+
 double tp::cost::getCollectiveTime(const Mesh &mesh,
                                    llvm::ArrayRef<AxisRef> axes, double bytes) {
   assert(mesh.hasLinks && "expects a mesh whose links are known");

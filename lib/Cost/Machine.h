@@ -41,7 +41,7 @@
 /// says that devices 8h .. 8h + 7 share host h, and gives the link between
 /// hosts. An axis along which any device communicates with another host has
 /// that link; all other axes have the machine's link. The mesh determines the
-/// device at each position.
+/// device at each position. The two links can be busy at the same time.
 
 #ifndef TPOPT_COST_MACHINE_H
 #define TPOPT_COST_MACHINE_H
@@ -90,6 +90,19 @@ Mesh withMachineLinks(Mesh mesh, const std::optional<Machine> &machine);
 /// The link for a collective along `axes`: the largest alpha and the largest
 /// beta among these axes.
 Link getLink(const Mesh &mesh, llvm::ArrayRef<AxisRef> axes);
+
+/// Returns for each axis the number of the link that its collectives use. Axes
+/// of equal speed share a link: inside a host it is the host's fabric, between
+/// hosts it is the network. Axes of different speeds have links of their own,
+/// which can be busy at the same time. Without links, all axes share one.
+/// Numbers begin at 0, in the order of axes.
+llvm::SmallVector<unsigned> getAxisLinks(const Mesh &mesh);
+
+/// The numbers of the links that a collective along `axes` occupies, in
+/// ascending order. There is at least one. Its time is that of the slowest
+/// (`getLink`).
+llvm::SmallVector<unsigned, 2> getLinks(const Mesh &mesh,
+                                        llvm::ArrayRef<AxisRef> axes);
 
 /// The time in seconds of a launch along `axes` in which a device sends
 /// `bytes`. The mesh must have links.

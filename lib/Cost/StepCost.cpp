@@ -131,3 +131,8 @@ double cost::getStepTime(step::CollectiveStartOp start, const Mesh &mesh) {
       mesh, axes,
       getWireElements(toSharding(start.getKind()), getSize(axes), payload));
 }
+
+llvm::SmallVector<unsigned, 2> cost::getLinks(step::CollectiveStartOp start,
+                                              const Mesh &mesh) {
+  return getLinks(mesh, spmd::resolveAxes(start.getAxes().getAxes(), mesh));
+}

@@ -20,6 +20,10 @@ double getStepTime(mlir::Operation *op, const Machine &machine);
 /// Seconds for the transfer of a collective. The mesh must have links.
 double getStepTime(step::CollectiveStartOp start, const Mesh &mesh);
 
+/// The links that a collective occupies, as in Machine.h.
+llvm::SmallVector<unsigned, 2> getLinks(step::CollectiveStartOp start,
+                                        const Mesh &mesh);
+
 } // namespace tp::cost
 
 #endif // TPOPT_LIB_COST_STEPCOST_H

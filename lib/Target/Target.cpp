@@ -68,6 +68,7 @@ public:
   bool fills(MemRefType, Attribute) const override { return true; }
   int64_t getWorkspaceBytes() const override { return 0; }
   int64_t getCacheBytes() const override { return 1 << 20; } // a core's L2
+  bool separatesLinks() const override { return true; }
   bool combines(Type element) const override { return isSummed(element); }
   bool hasAttention() const override { return false; }
   bool sortsByKernels() const override { return false; }
@@ -96,6 +97,8 @@ public:
   bool fills(MemRefType to, Attribute value) const override;
   int64_t getWorkspaceBytes() const override { return tprt::kBlasWorkspace; }
   int64_t getCacheBytes() const override { return 32 << 20; } // H100: 50 MiB
+  // NcclLinks.cpp says why.
+  bool separatesLinks() const override { return false; }
   bool combines(Type element) const override {
     // NCCL has no 16-bit integers.
     bool isShort =

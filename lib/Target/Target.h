@@ -31,6 +31,7 @@
 /// |                  | blocks of queries      | row program                 |
 /// | sorts            | one step               | one kernel, or several for  |
 /// |                  |                        | long rows                   |
+/// | in flight        | a collective per link  | one collective              |
 ///
 /// With `fp8`, CUDA also multiplies f8E4M3FN factors, on chips from sm_89 on:
 ///
@@ -142,6 +143,9 @@ public:
   /// The size up to which a copy is expected to stay in the caches until the
   /// next step.
   virtual int64_t getCacheBytes() const = 0;
+  /// Returns true if collectives on different links (`cost::getLinks`) can be
+  /// in flight at the same time. Otherwise one collective is, on any link.
+  virtual bool separatesLinks() const = 0;
   /// Returns true if collectives can combine elements of this type.
   virtual bool combines(mlir::Type element) const = 0;
   /// Returns true if the target has kernels for attention. For other targets,

@@ -52,7 +52,7 @@ public:
   bool hasTransfers() const { return !groups.empty(); }
 
   /// Returns what `ScheduledBlock::carried` and `body` are.
-  double getCarried() const;
+  LinkSeconds getCarried() const { return problem.getCarried(); }
   std::shared_ptr<const Body> getBody() const;
 
   /// The steps and transfers as a graph, in their present order.
@@ -86,6 +86,7 @@ private:
   void findPreparations(Group &group, unsigned transfer);
   Transfer getTransfer(const Group &group) const;
   double getPreparationTime(const Group &group) const;
+  llvm::SmallVector<unsigned, 2> getLinks(step::CollectiveStartOp start) const;
   double getTime(Operation *op);
   void moveBefore(Operation *op, Operation *place);
 
@@ -162,6 +163,13 @@ double BlockScheduler::getPreparationTime(const Group &group) const {
   return seconds;
 }
 
+llvm::SmallVector<unsigned, 2>
+BlockScheduler::getLinks(step::CollectiveStartOp start) const {
+  if (!given.separatesLinks)
+    return {0};
+  return cost::getLinks(start, given.mesh);
+}
+
 Transfer BlockScheduler::getTransfer(const Group &group) const {
   Transfer transfer;
   transfer.earliest = 0;
@@ -169,6 +177,7 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
   transfer.needed = steps.size();
   transfer.seconds = cost::getStepTime(group.start, given.mesh);
   transfer.bytes = getHeldBytes(group.start);
+  transfer.links = getLinks(group.start);
   auto follow = [&](unsigned number) {
     for (unsigned other :
          conflicts.find(number, items[number].accesses).before) {
@@ -230,17 +239,8 @@ static ScheduledBlock scheduleControl(Operation *control,
   return result;
 }
 
-double BlockScheduler::getCarried() const {
-  double seconds = 0;
-  for (const StepTime &step : problem.steps)
-    seconds += step.carried;
-  for (const Transfer &transfer : problem.transfers)
-    seconds += transfer.seconds;
-  return seconds;
-}
-
 std::shared_ptr<const Body> BlockScheduler::getBody() const {
-  if (getCarried() == 0)
+  if (getCarried().size() == 0)
     return nullptr;
   return std::make_shared<const Body>(Body{problem, schedule});
 }
@@ -358,7 +358,7 @@ Graph BlockScheduler::getGraph() const {
     add(node, number);
     if (item.transfer) {
       const Group &group = groups[*item.transfer];
-      node.isTransfer = true;
+      node.links = getLinks(group.start);
       node.seconds = cost::getStepTime(group.start, given.mesh);
       node.preparation = getPreparationTime(group);
       for (unsigned preparation : group.preparations)

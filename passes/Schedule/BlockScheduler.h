@@ -33,6 +33,7 @@ struct Surroundings {
   const cost::Machine &machine;
   const Mesh &mesh;
   const Limits &limits;
+  bool separatesLinks; ///< See Target. If not, there is one link.
 };
 
 struct ScheduledBlock {
@@ -40,7 +41,7 @@ struct ScheduledBlock {
   /// The most bytes of the block's own buffers that are in use at a time if no
   /// transfer starts early.
   int64_t peakBytes = 0;
-  double carried = 0; ///< The seconds of all transfers in the block.
+  LinkSeconds carried = {}; ///< The seconds of all transfers in the block.
   /// The block's problem and schedule; null if it has no transfers.
   std::shared_ptr<const Body> body = nullptr;
 };

@@ -6,11 +6,20 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
 using namespace tp;
 using namespace tp::schedule;
+
+static unsigned getNumLinks(const Graph &graph) {
+  unsigned count = 0;
+  for (const Node &node : graph.nodes)
+    for (unsigned link : node.links)
+      count = std::max(count, link + 1);
+  return count;
+}
 
 static std::vector<llvm::SmallVector<unsigned, 4>>
 getUsers(const Graph &graph) {
@@ -50,7 +59,7 @@ getTails(const Graph &graph,
   std::vector<double> tails = getTails(graph, users, least);
   llvm::SmallVector<unsigned> transfers;
   for (auto [i, node] : llvm::enumerate(graph.nodes))
-    if (node.isTransfer)
+    if (node.isTransfer())
       transfers.push_back(i);
   auto getBehind = [&](unsigned i) {
     return tails[i] - graph.nodes[i].seconds - graph.nodes[i].preparation;
@@ -58,10 +67,14 @@ getTails(const Graph &graph,
   llvm::sort(transfers, [&](unsigned a, unsigned b) {
     return std::pair(getBehind(a), a) < std::pair(getBehind(b), b);
   });
-  double linkTail = 0;
+  std::vector<double> linkTails(getNumLinks(graph));
   for (unsigned i : transfers) {
-    linkTail = std::max(linkTail, getBehind(i)) + graph.nodes[i].seconds;
-    least[i] = linkTail + graph.nodes[i].preparation;
+    double behind = getBehind(i);
+    for (unsigned link : graph.nodes[i].links)
+      behind = std::max(behind, linkTails[link]);
+    for (unsigned link : graph.nodes[i].links)
+      linkTails[link] = behind + graph.nodes[i].seconds;
+    least[i] = graph.nodes[i].preparation + graph.nodes[i].seconds + behind;
   }
   return getTails(graph, users, least);
 }
@@ -104,13 +117,14 @@ private:
 };
 
 /// Simulates a device that runs the steps once, in the order that it chooses,
-/// and a link that carries each transfer as soon as it can.
+/// and links that carry each transfer as soon as they can.
 class ListScheduler {
 public:
   ListScheduler(const Graph &graph, unsigned window, int64_t limit)
       : graph(graph), window(window), limit(limit), users(getUsers(graph)),
         tails(getTails(graph, users)), memory(graph),
-        waitsFor(graph.nodes.size()), isRun(graph.nodes.size()) {
+        carried(getNumLinks(graph)), waitsFor(graph.nodes.size()),
+        isRun(graph.nodes.size()) {
     for (auto [i, node] : llvm::enumerate(graph.nodes)) {
       waitsFor[i] = node.after.size();
       if (node.after.empty())
@@ -121,11 +135,11 @@ public:
   /// Returns the steps in the order in which the device runs them.
   std::vector<unsigned> run() {
     while (oldest < graph.nodes.size()) {
-      advanceLink();
+      advanceLinks();
       if (std::optional<unsigned> step = choose())
         runStep(*step);
       else if (oldest < graph.nodes.size())
-        time = std::max(time, arrival); // the device is idle
+        time = std::max(time, getNextArrival()); // the device is idle
     }
     return std::move(order);
   }
@@ -141,7 +155,7 @@ private:
   using Ready = std::set<unsigned, ByTail>;
 
   void makeReady(unsigned i) {
-    (graph.nodes[i].isTransfer ? transfers : steps).insert(i);
+    (graph.nodes[i].isTransfer() ? transfers : steps).insert(i);
   }
 
   void finish(unsigned i) {
@@ -153,24 +167,53 @@ private:
         makeReady(user);
   }
 
-  /// Finishes the transfers that have arrived by now, and starts the next one.
-  void advanceLink() {
-    for (;;) {
-      if (carried) {
-        if (arrival > time)
-          return;
-        unsigned arrived = *carried;
-        carried.reset();
-        finish(arrived);
+  /// Finishes the transfers that have arrived by now, and starts those whose
+  /// links are free.
+  void advanceLinks() {
+    do {
+      for (std::optional<Carried> &link : carried)
+        if (link && link->arrival <= time)
+          finishTransfer(link->transfer);
+    } while (startTransfer());
+  }
+
+  void finishTransfer(unsigned i) {
+    for (unsigned link : graph.nodes[i].links)
+      carried[link].reset();
+    finish(i);
+  }
+
+  /// Starts the first transfer whose links are free. A transfer with a longer
+  /// tail that waits for one of them keeps it free. Returns false if there is
+  /// none.
+  bool startTransfer() {
+    std::vector<bool> isTaken;
+    for (const std::optional<Carried> &link : carried)
+      isTaken.push_back(link.has_value());
+    for (unsigned i : transfers) {
+      const Node &node = graph.nodes[i];
+      if (llvm::none_of(node.links,
+                        [&](unsigned link) { return isTaken[link]; })) {
+        transfers.erase(i);
+        time += node.preparation;
+        for (unsigned link : node.links)
+          carried[link] = {i, time + node.seconds};
+        return true;
       }
-      if (transfers.empty())
-        return;
-      carried = *transfers.begin();
-      transfers.erase(transfers.begin());
-      const Node &node = graph.nodes[*carried];
-      time += node.preparation;
-      arrival = std::max(arrival, time) + node.seconds;
+      for (unsigned link : node.links)
+        isTaken[link] = true;
+      if (llvm::all_of(isTaken, [](bool taken) { return taken; }))
+        return false;
     }
+    return false;
+  }
+
+  double getNextArrival() const {
+    double next = std::numeric_limits<double>::infinity();
+    for (const std::optional<Carried> &link : carried)
+      if (link)
+        next = std::min(next, link->arrival);
+    return next;
   }
 
   std::optional<unsigned> choose() const {
@@ -179,8 +222,9 @@ private:
           (step < oldest + window && memory.getBytesWith(step) <= limit))
         return step;
     // A step beyond the limits runs only if no step is within the limits and no
-    // transfer is on the link.
-    if (carried || steps.empty())
+    // transfer is on a link.
+    if (llvm::any_of(carried, [](auto &link) { return link.has_value(); }) ||
+        steps.empty())
       return std::nullopt;
     return *llvm::min_element(steps);
   }
@@ -199,12 +243,17 @@ private:
   const std::vector<llvm::SmallVector<unsigned, 4>> users;
   const std::vector<double> tails;
   Memory memory;
+  /// A transfer on a link, and when it arrives.
+  struct Carried {
+    unsigned transfer;
+    double arrival;
+  };
+  std::vector<std::optional<Carried>> carried; ///< Indexed by link.
   std::vector<unsigned> waitsFor; ///< The nodes in `after` that are not done.
   std::vector<bool> isRun;
   unsigned oldest = 0; ///< The first node in program order that is not done.
   Ready steps{ByTail{tails}}, transfers{ByTail{tails}};
-  std::optional<unsigned> carried; ///< The transfer on the link.
-  double time = 0, arrival = 0;
+  double time = 0;
   std::vector<unsigned> order;
 };
 
@@ -223,15 +272,15 @@ public:
   std::vector<unsigned> run() {
     const std::vector<Node> &nodes = graph.nodes;
     for (size_t i = nodes.size(); i-- > 0;) {
-      if (nodes[i].isTransfer)
+      if (nodes[i].isTransfer())
         wanted[i] = getWanted(i);
       for (unsigned before : nodes[i].after)
-        if (nodes[before].isTransfer)
+        if (nodes[before].isTransfer())
           latest[before] = std::min(latest[before], latest[i]);
     }
     std::vector<llvm::SmallVector<unsigned, 2>> at(steps.size() + 1);
     for (auto [i, node] : llvm::enumerate(nodes)) {
-      if (!node.isTransfer)
+      if (!node.isTransfer())
         continue;
       for (unsigned before : node.after)
         earliest[i] = std::max(earliest[i], earliest[before]);

@@ -30,15 +30,17 @@
 
 namespace tp::schedule {
 
-/// A step, or a transfer on the device's link.
+/// A step, or a transfer on some of the device's links.
 struct Node {
   double seconds;
   /// Earlier nodes that have to be done when this one starts.
   llvm::SmallVector<unsigned, 4> after = {};
   llvm::SmallVector<unsigned, 4> buffers = {}; ///< The buffers that it uses.
-  bool isTransfer = false;
+  llvm::SmallVector<unsigned, 2> links = {};   ///< Of a step, none.
   /// Seconds of computing right before a transfer, to pack the data.
   double preparation = 0;
+
+  bool isTransfer() const { return !links.empty(); }
 };
 
 /// The nodes of a program, in program order. A buffer takes memory from the
@@ -51,7 +53,7 @@ struct Graph {
 /// Returns a permutation of the nodes with which the device waits less for
 /// transfers. Each node comes after the nodes in its `after`. Of the steps that
 /// can run, the step that is followed by the longest chain of work on the
-/// device and the link goes first. A step may run at most `window` nodes ahead
+/// device and the links goes first. A step may run at most `window` nodes ahead
 /// of the oldest node that has not run, and only if at most `limit` bytes of
 /// buffers are in use while the step runs. The oldest node may always run, so
 /// the peak of the order can exceed `limit`. A transfer that directly follows,

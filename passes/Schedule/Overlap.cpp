@@ -14,10 +14,10 @@ using namespace tp;
 using namespace tp::schedule;
 
 /// A transfer starts before its place in the program if the time until its
-/// result is needed is less than the link's remaining work, including the
-/// transfer itself, times one of these factors. Predictions are not exact, so 2
-/// is tried first. The other factors suit programs that are limited by memory
-/// or by the order of transfers on the link.
+/// result is needed is less than the remaining work of one of its links,
+/// including the transfer itself, times one of these factors. Predictions are
+/// not exact, so 2 is tried first. The other factors suit programs that are
+/// limited by memory or by the order of transfers on a link.
 static constexpr double kHastes[] = {2, 1, 4, 1e9};
 
 /// Returns, for each place between steps, the total seconds of the steps before
@@ -37,12 +37,56 @@ static double getComputed(const Problem &problem) {
   return seconds;
 }
 
-/// Returns the seconds that a body takes once if the link is busy for the first
-/// `backlog` seconds.
-static double replay(const Body &body, double backlog) {
+namespace {
+/// Says when each link has carried all transfers that have started so far.
+class Links {
+public:
+  explicit Links(LinkSeconds busyUntil = {}) : free(std::move(busyUntil)) {}
+
+  /// Returns when all links of a transfer are free.
+  double getFree(const Transfer &transfer) const {
+    double last = 0;
+    for (unsigned link : transfer.links)
+      last = std::max(last, free[link]);
+    return last;
+  }
+
+  /// Starts a transfer at `time`, and returns when it arrives.
+  double carry(const Transfer &transfer, double time) {
+    double arrival = std::max(getFree(transfer), time) + transfer.seconds;
+    for (unsigned link : transfer.links)
+      free[link] = arrival;
+    return arrival;
+  }
+
+  /// Returns when the first of `count` links is free.
+  double getFirstFree(unsigned count) const {
+    double first = std::numeric_limits<double>::infinity();
+    for (unsigned link = 0; link < count; ++link)
+      first = std::min(first, free[link]);
+    return first;
+  }
+
+  /// Returns for how long each link is still busy at `time`.
+  LinkSeconds getBacklog(double time) const {
+    LinkSeconds backlog;
+    for (unsigned link = 0; link < free.size(); ++link)
+      backlog[link] = std::max(0.0, free[link] - time);
+    return backlog;
+  }
+
+private:
+  LinkSeconds free;
+};
+} // namespace
+
+/// Returns the seconds that a body takes once if the links are busy for the
+/// first `backlog` seconds.
+static double replay(const Body &body, const LinkSeconds &backlog) {
   const Problem &problem = body.problem;
   std::vector<double> arrives(problem.transfers.size());
-  double time = 0, linkFree = backlog;
+  double time = 0;
+  Links links(backlog);
   for (size_t at = 0; at <= problem.steps.size(); ++at) {
     for (const Event &event : body.schedule.events[at]) {
       const Transfer &transfer = problem.transfers[event.transfer];
@@ -51,19 +95,30 @@ static double replay(const Body &body, double backlog) {
         continue;
       }
       time += transfer.preparation;
-      linkFree = std::max(linkFree, time) + transfer.seconds;
-      arrives[event.transfer] = linkFree;
+      arrives[event.transfer] = links.carry(transfer, time);
     }
     if (at < problem.steps.size())
-      time += problem.steps[at].getSeconds(std::max(0.0, linkFree - time));
+      time += problem.steps[at].getSeconds(links.getBacklog(time));
   }
   return time;
 }
 
-double StepTime::getSeconds(double backlog) const {
-  if (!first || backlog <= 0)
+double StepTime::getSeconds(const LinkSeconds &backlog) const {
+  bool isDelayed = false;
+  for (unsigned link = 0; link < carried.size(); ++link)
+    isDelayed |= backlog[link] > 0;
+  if (!first || !isDelayed)
     return seconds;
-  return seconds + replay(*first, backlog) - replay(*first, 0);
+  return seconds + replay(*first, backlog) - replay(*first, {});
+}
+
+LinkSeconds Problem::getCarried() const {
+  LinkSeconds carried;
+  for (const StepTime &step : steps)
+    carried += step.carried;
+  for (const Transfer &transfer : transfers)
+    carried.add(transfer);
+  return carried;
 }
 
 Schedule schedule::keep(const Problem &problem) {
@@ -88,9 +143,9 @@ namespace {
 struct Policy {
   double haste; ///< See kHastes.
   /// Whether transfers may start before their place if the next step has
-  /// transfers inside, which they delay.
+  /// transfers inside on the same links, which they delay.
   bool delaysSteps;
-  /// Whether a transfer leaves the link free for one that is needed sooner and
+  /// Whether a transfer leaves its links free for one that is needed sooner and
   /// can start before this one would end.
   bool isPatient;
 };
@@ -100,8 +155,8 @@ class Simulation {
 public:
   Simulation(const Problem &problem, const Limits &limits, const Policy &policy)
       : problem(problem), limits(limits), policy(policy),
-        begin(getBeginnings(problem)), states(problem.transfers.size()),
-        byNeed(problem.transfers.size()) {
+        begin(getBeginnings(problem)), numLinks(problem.getCarried().size()),
+        states(problem.transfers.size()), byNeed(problem.transfers.size()) {
     result.events.resize(problem.steps.size() + 1);
     for (unsigned i = 0; i < byNeed.size(); ++i)
       byNeed[i] = i;
@@ -122,10 +177,8 @@ public:
       startStanding();
       if (at == problem.steps.size())
         break;
-      const StepTime &step = problem.steps[at];
-      if (!step.first || policy.delaysSteps)
-        startAhead();
-      time += step.getSeconds(std::max(0.0, linkFree - time));
+      startAhead();
+      time += problem.steps[at].getSeconds(links.getBacklog(time));
     }
     while (!underWay.empty())
       finish(underWay.front());
@@ -145,8 +198,7 @@ private:
       finish(before);
     states[i].isStarted = true;
     time += problem.transfers[i].preparation;
-    linkFree = std::max(linkFree, time) + problem.transfers[i].seconds;
-    states[i].arrives = linkFree;
+    states[i].arrives = links.carry(problem.transfers[i], time);
     underWay.push_back(i);
     result.events[at].push_back({i, true});
   }
@@ -209,23 +261,44 @@ private:
     while (nextNeeded < byNeed.size() &&
            problem.transfers[byNeed[nextNeeded]].needed <= at) {
       unsigned i = byNeed[nextNeeded++];
-      if (states[i].isStarted)
-        startDuringWait(i);
+      if (states[i].isDone)
+        continue;
+      if (!states[i].isStarted)
+        start(i);
+      startDuringWait(i);
       finish(i);
     }
   }
 
-  /// Starts transfers whose preparation fits into the time that the device has
-  /// to wait for transfer `i`.
+  /// Adds a transfer to the work of its links, and returns the most work of
+  /// these links.
+  static double addWork(LinkSeconds &toCarry, const Transfer &transfer) {
+    double most = 0;
+    for (unsigned link : transfer.links)
+      most = std::max(most, toCarry[link] += transfer.seconds);
+    return most;
+  }
+
+  /// While the device has to wait for transfer `i`, starts other transfers:
+  /// those whose preparation fits into that time, and those that would start
+  /// soon anyway and whose links are free before `i` arrives.
   void startDuringWait(unsigned i) {
+    LinkSeconds toCarry = links.getBacklog(time);
     for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
       unsigned other = byNeed[k];
-      double wait = states[i].arrives - time,
-             preparation = problem.transfers[other].preparation;
+      const Transfer &transfer = problem.transfers[other];
+      double wait = states[i].arrives - time;
       if (wait <= 0)
         return;
-      if (!states[other].isStarted && 0 < preparation && preparation <= wait &&
-          mayStart(other) && makeRoom(other, /*mayWait=*/false)) {
+      if (states[other].isStarted)
+        continue;
+      double work = addWork(toCarry, transfer),
+             left = begin[transfer.needed] - begin[at];
+      bool isDue = transfer.place <= at || left <= policy.haste * work;
+      if ((transfer.preparation > 0 ||
+           (isDue && links.getFree(transfer) < states[i].arrives)) &&
+          transfer.preparation <= wait && mayStart(other) &&
+          makeRoom(other, /*mayWait=*/false)) {
         start(other);
         hold(other);
       }
@@ -256,33 +329,48 @@ private:
            });
   }
 
+  /// Returns true if the next step has transfers inside on the same links.
+  bool delaysStep(const Transfer &transfer) const {
+    const StepTime &step = problem.steps[at];
+    return step.first && llvm::any_of(transfer.links, [&](unsigned link) {
+             return step.carried[link] > 0;
+           });
+  }
+
   /// Starts the transfers that would arrive too late if they started at their
   /// place in the program.
   void startAhead() {
-    double toCarry = std::max(0.0, linkFree - time);
-    // The time until a transfer that is needed sooner can start.
-    double untilSooner = std::numeric_limits<double>::infinity();
+    LinkSeconds toCarry = links.getBacklog(time);
+    // For each link, the time until a transfer that is needed sooner can start.
+    std::vector<double> untilSooner(numLinks,
+                                    std::numeric_limits<double>::infinity());
     for (size_t k = nextNeeded; k < byNeed.size(); ++k) {
       unsigned i = byNeed[k];
       if (states[i].isStarted)
         continue;
       const Transfer &transfer = problem.transfers[i];
-      toCarry += transfer.seconds;
-      if (transfer.earliest > at)
-        untilSooner =
-            std::min(untilSooner, begin[transfer.earliest] - begin[at]);
-      // The link has enough to do until the next step and the preparation are
+      double work = addWork(toCarry, transfer),
+             untilOther = std::numeric_limits<double>::infinity();
+      for (unsigned link : transfer.links) {
+        if (transfer.earliest > at)
+          untilSooner[link] =
+              std::min(untilSooner[link], begin[transfer.earliest] - begin[at]);
+        untilOther = std::min(untilOther, untilSooner[link]);
+      }
+      // The links have enough to do until the next step and the preparation are
       // done.
-      double busy = linkFree - time - problem.steps[at].seconds;
-      if (busy > mostPreparation[k])
+      double next = time + problem.steps[at].seconds;
+      if (links.getFirstFree(numLinks) - next > mostPreparation[k])
         return;
-      if (busy > transfer.preparation)
+      if (links.getFree(transfer) - next > transfer.preparation ||
+          (!policy.delaysSteps && delaysStep(transfer)))
         continue;
       double left = begin[transfer.needed] - begin[at];
       if (policy.isPatient &&
-          std::max(0.0, linkFree - time) + transfer.seconds > untilSooner)
+          std::max(0.0, links.getFree(transfer) - time) + transfer.seconds >
+              untilOther)
         continue;
-      if (left <= policy.haste * toCarry + problem.steps[at].seconds &&
+      if (left <= policy.haste * work + problem.steps[at].seconds &&
           mayStart(i) && makeRoom(i, /*mayWait=*/false)) {
         start(i);
         hold(i);
@@ -294,6 +382,7 @@ private:
   const Limits &limits;
   const Policy &policy;
   const std::vector<double> begin;
+  const unsigned numLinks;
   std::vector<State> states;
   std::vector<unsigned> byNeed; ///< Transfers, soonest needed first.
   /// For each index in `byNeed`, the longest preparation from there on.
@@ -301,7 +390,8 @@ private:
   size_t nextNeeded = 0, nextStanding = 0;
   llvm::SmallVector<unsigned> underWay, ahead;
   unsigned at = 0;
-  double time = 0, linkFree = 0;
+  double time = 0;
+  Links links;
   int64_t held = 0;
   Schedule result;
 };
@@ -326,16 +416,16 @@ Schedule schedule::overlap(const Problem &problem, const Limits &limits) {
 }
 
 namespace {
-/// A transfer that the link may interrupt to carry another one.
+/// A transfer that a link may interrupt to carry another one.
 struct Job {
   double release, seconds, tail;
   bool operator<(const Job &other) const { return tail < other.tail; }
 };
 } // namespace
 
-/// Returns the time when all jobs and their tails have ended. At any time, the
-/// link carries the released job with the longest tail, and interrupts another
-/// job for it.
+/// Returns the time when all jobs of a link and their tails have ended. At any
+/// time, the link carries the released job with the longest tail, and
+/// interrupts another job for it.
 static double getPreemptiveEnd(std::vector<Job> jobs) {
   llvm::sort(jobs,
              [](const Job &a, const Job &b) { return a.release < b.release; });
@@ -404,17 +494,21 @@ static double getPartBound(const Problem &problem) {
     waits[transfer.needed] = std::max(waits[transfer.needed], arrives[i]);
   }
   settle(numSteps + 1);
-  std::vector<Job> jobs;
+  std::vector<std::vector<Job>> jobs(problem.getCarried().size());
   for (auto [i, transfer] : llvm::enumerate(problem.transfers))
-    jobs.push_back(
-        {releases[i], transfer.seconds,
-         begin.back() - begin[transfer.needed] + behind[transfer.needed + 1]});
+    for (unsigned link : transfer.links)
+      jobs[link].push_back({releases[i], transfer.seconds,
+                            begin.back() - begin[transfer.needed] +
+                                behind[transfer.needed + 1]});
   for (auto [at, step] : llvm::enumerate(problem.steps))
-    if (step.carried > 0)
-      jobs.push_back({reached[at], step.carried,
-                      begin.back() - begin[at + 1] + behind[at + 2]});
-  return std::max({reached.back(), getPreemptiveEnd(std::move(jobs)),
-                   getComputed(problem)});
+    for (unsigned link = 0; link < step.carried.size(); ++link)
+      if (step.carried[link] > 0)
+        jobs[link].push_back({reached[at], step.carried[link],
+                              begin.back() - begin[at + 1] + behind[at + 2]});
+  double bound = std::max(reached.back(), getComputed(problem));
+  for (std::vector<Job> &ofLink : jobs)
+    bound = std::max(bound, getPreemptiveEnd(std::move(ofLink)));
+  return bound;
 }
 
 /// Returns the places that split a problem into independent parts. No transfer

@@ -4,15 +4,16 @@
 /// \file Decides when collectives start and when the device waits for them, so
 /// that transfers overlap with computation. Nothing here depends on IR.
 ///
-/// A device computes steps in program order and has one link, which carries one
-/// transfer at a time, in the order of their starts. While a device waits for a
-/// transfer in flight, it is idle; that time is called exposed. Times are in
-/// seconds, memory in bytes.
+/// A device computes steps in program order and has one link or several. A
+/// transfer occupies the links that it names, all of them for its whole time. A
+/// link carries one transfer at a time, in the order of their starts. While a
+/// device waits for a transfer in flight, it is idle; that time is called
+/// exposed. Times are in seconds, memory in bytes.
 ///
-/// A step can be a loop whose body has transfers, too. They use the same link:
-/// those of the first iteration wait until the link has carried the transfers
+/// A step can be a loop whose body has transfers, too. They use the same links:
+/// those of the first iteration wait until the links have carried the transfers
 /// that started before the loop. Each iteration ends when its transfers are
-/// done, so later iterations find the link free.
+/// done, so later iterations find the links free.
 ///
 /// For example, take three steps of 2 s and a transfer of 3 s. The program as
 /// written has the transfer just before the last step. The transfer reads the
@@ -24,6 +25,15 @@
 ///     problem.transfers = {{1, 2, 3, 3, 64}};
 ///     overlap(problem, {64, 4}).seconds; // 6
 ///     keep(problem).seconds;             // 9
+///
+/// Links matter where a slow transfer would hold up fast ones. Here a transfer
+/// of 9 s is needed at the end, and each step waits for one of 1 s:
+///
+///     problem.transfers = {{0, 0, 3, 9, 64}, {0, 0, 0, 1, 64},
+///                          {1, 1, 1, 1, 64}, {2, 2, 2, 1, 64}};
+///     overlap(problem, {256, 4}).seconds; // 18
+///     problem.transfers[0].links = {1};
+///     overlap(problem, {256, 4}).seconds; // 9
 
 #ifndef TPOPT_PASSES_SCHEDULE_OVERLAP_H
 #define TPOPT_PASSES_SCHEDULE_OVERLAP_H
@@ -49,28 +59,67 @@ struct Transfer {
   double preparation = 0;
   /// Earlier transfers that have to be done when this transfer starts.
   llvm::SmallVector<unsigned, 2> after = {};
+  llvm::SmallVector<unsigned, 2> links = {0}; ///< At least one.
+};
+
+/// Seconds of each link.
+class LinkSeconds {
+public:
+  /// The number of links that have an entry. All others have 0 seconds.
+  unsigned size() const { return seconds.size(); }
+  double operator[](unsigned link) const {
+    return link < size() ? seconds[link] : 0;
+  }
+  double &operator[](unsigned link) {
+    if (link >= size())
+      seconds.resize(link + 1);
+    return seconds[link];
+  }
+  /// Adds the seconds of a transfer to each of its links.
+  void add(const Transfer &transfer) {
+    for (unsigned link : transfer.links)
+      (*this)[link] += transfer.seconds;
+  }
+  LinkSeconds &operator+=(const LinkSeconds &other) {
+    for (unsigned link = 0; link < other.size(); ++link)
+      (*this)[link] += other[link];
+    return *this;
+  }
+  LinkSeconds &operator*=(double times) {
+    for (double &own : seconds)
+      own *= times;
+    return *this;
+  }
+
+private:
+  llvm::SmallVector<double, 2> seconds;
 };
 
 struct Body;
 
 struct StepTime {
-  double seconds; ///< Without preparations, and if the link is free before it.
+  /// Without preparations, and if the links are free before it.
+  double seconds;
   /// The seconds of the transfers inside the step, over all iterations.
-  double carried = 0;
+  LinkSeconds carried = {};
   /// What the step does first, if there are transfers in it; otherwise null.
   std::shared_ptr<const Body> first = nullptr;
 
-  StepTime(double seconds, double carried = 0,
+  StepTime(double seconds, LinkSeconds carried = {},
            std::shared_ptr<const Body> first = nullptr)
-      : seconds(seconds), carried(carried), first(std::move(first)) {}
-  /// The seconds that the step takes if the link is busy for its first
-  /// `backlog` seconds.
-  double getSeconds(double backlog) const;
+      : seconds(seconds), carried(std::move(carried)), first(std::move(first)) {
+  }
+  /// The seconds that the step takes if each link is busy for the first
+  /// `backlog` seconds of the step.
+  double getSeconds(const LinkSeconds &backlog) const;
 };
 
 struct Problem {
   std::vector<StepTime> steps;
   std::vector<Transfer> transfers; ///< In program order.
+
+  /// The seconds of all transfers, those inside of steps included.
+  LinkSeconds getCarried() const;
 };
 
 /// The memory and transfers allowed in addition to those of the program as
@@ -106,21 +155,22 @@ Schedule keep(const Problem &problem);
 /// place at the latest. The transfers that start or finish before their place
 /// stay within the limits, so that memory grows by at most `limits.bytes`. The
 /// transfer that is needed soonest goes first. It starts before its place if
-/// the time until it is needed is short compared with the link's work until
-/// then. Preparations run while the link is busy, or while the device waits for
-/// another transfer. Several policies are tried: with some, a transfer does not
-/// start before its place if it would delay the transfers inside the next step,
-/// or one that is needed sooner and can start soon. The schedule is never
-/// slower than `keep`.
+/// the time until it is needed is short compared with the work of its links
+/// until then. Preparations run while the links are busy, or while the device
+/// waits for another transfer. Several policies are tried: with some, a
+/// transfer does not start before its place if it would delay the transfers
+/// inside the next step, or one that is needed sooner and can start soon. The
+/// schedule is never slower than `keep`.
 Schedule overlap(const Problem &problem, const Limits &limits);
 
 /// A lower bound on the seconds of any schedule of the steps in this order,
-/// with any amount of memory. It is the larger of the longest chain of steps
-/// and transfers, and the time that the link needs if transfers may be
-/// interrupted (Jackson's preemptive schedule: of the transfers that may start,
-/// the one with the longest tail goes first). The transfers inside a step count
-/// as one that may start when the step does. A place that no transfer can cross
-/// splits the problem into two, whose bounds add up.
+/// with any amount of memory. It is the largest of the longest chain of steps
+/// and transfers, and the time that each link needs if transfers may be
+/// interrupted and no other link delays them (Jackson's preemptive schedule: of
+/// the transfers that may start, the one with the longest tail goes first). The
+/// transfers inside a step count as one that may start when the step does. A
+/// place that no transfer can cross splits the problem into two, whose bounds
+/// add up.
 double getBound(const Problem &problem);
 
 } // namespace tp::schedule

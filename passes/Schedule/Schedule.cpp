@@ -9,6 +9,10 @@
 #include "StackedCollectives.h"
 
 #include "lib/Cost/ProgramCost.h"
+#include "lib/Target/Target.h"
+#include "runtime/Core/ArtifactFormat.h"
+
+#include "tpopt/Dialect/TP/TP.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -61,8 +65,8 @@ private:
   Copy rewrite(step::LoopOp loop, LoopForm form) const;
   std::vector<LoopForm> getForms(step::LoopOp loop) const;
   Prediction scheduleBy(step::ProgramOp made, const Limits &limits) const {
-    return scheduleBlock(made.getBody().front(),
-                         {given.machine, given.mesh, limits})
+    return scheduleBlock(made.getBody().front(), {given.machine, given.mesh,
+                                                  limits, given.separatesLinks})
         .prediction;
   }
   void improve(size_t number);
@@ -246,6 +250,11 @@ void SchedulePass::runOnOperation() {
     return signalPassFailure();
   if (!*found)
     return;
+  PlanRecord plan = PlanRecord::get(module);
+  FailureOr<const codegen::Target *> target = codegen::getTarget(
+      module, plan.target.empty() ? tprt::kCpuTarget : plan.target, plan.fp8);
+  if (failed(target))
+    return signalPassFailure();
   int64_t share = int64_t((*found)->memoryBytes) / kMemoryShare;
   Limits limits = {bytes->value_or(share ? share : kInFlightBytes), count};
   for (auto program :
@@ -256,7 +265,8 @@ void SchedulePass::runOnOperation() {
         spmd::lookupMesh(program, program.getMeshAttr()).toMesh(), *found);
     if (!mesh.hasLinks)
       continue;
-    Surroundings surroundings = {**found, mesh, limits};
+    Surroundings surroundings = {**found, mesh, limits,
+                                 (*target)->separatesLinks()};
     auto [scheduled, prediction] =
         ProgramScheduler(program, surroundings).run();
     scheduled.setOverlapAttr(toAttr(&getContext(), prediction));

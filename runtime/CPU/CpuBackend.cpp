@@ -15,6 +15,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/str_join.h"
 
 #include <atomic>
 #include <chrono>
@@ -40,20 +41,22 @@ public:
       : HostExecutor(artifact, std::move(memory)), kernels(kernels),
         world(world), team(threads), matmuls(artifact, team) {}
 
-  /// Makes the communicators, in table order on every rank, and the threads. A
-  /// thread for collectives is needed only if collectives overlap with other
-  /// steps, or if a link is emulated.
+  /// Makes the communicators, in table order on every rank, and the threads.
+  /// Threads for collectives are needed only if collectives overlap with other
+  /// steps, or if links are emulated.
   absl::Status start(const BackendOptions &options) {
     TPRT_RETURN_IF_ERROR(team.start());
-    if (artifact.overlaps() || options.link.isEmulated()) {
+    if (artifact.overlaps() || options.network.isEmulated()) {
       TPRT_ASSIGN_OR_RETURN(
-          progress, Progress::start(world, {options.link, options.timeout}));
+          progress,
+          Progress::start(world, {options.timeout, artifact.getNumLinks()}));
     }
     for (const CommunicatorRow &row : artifact.rows<CommunicatorRow>()) {
       std::vector<int> group = artifact.getGroup(row, world.getRank());
       TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> communicator,
-                            progress ? progress->split(group)
-                                     : world.split(group));
+                            progress
+                                ? progress->split(group, getRoute(row, options))
+                                : world.split(group));
       communicators.push_back(std::move(communicator));
     }
     return absl::OkStatus();
@@ -80,6 +83,14 @@ public:
   }
 
 private:
+  Route getRoute(const CommunicatorRow &row,
+                 const BackendOptions &options) const {
+    std::vector<absl::string_view> axes;
+    for (const AxisRefRow &ref : artifact.rows<AxisRefRow>(row.axes))
+      axes.push_back(artifact.text(artifact.rows<MeshAxis>()[ref.axis].name));
+    return {artifact.getLinks(row), options.network.getSlowest(axes)};
+  }
+
   /// Returns true if the entry overwrites parameters, as a training step does.
   bool overwritesWeights(const EntryRow &entry) const {
     return absl::c_any_of(
@@ -316,9 +327,24 @@ private:
 
 } // namespace
 
+/// Checks that the mesh has the axes for which links are emulated.
+static absl::Status checkAxes(const Artifact &artifact,
+                              const Network &network) {
+  std::vector<absl::string_view> names;
+  for (const MeshAxis &axis : artifact.rows<MeshAxis>())
+    names.push_back(artifact.text(axis.name));
+  for (const Network::AxisLink &own : network.axes)
+    if (!absl::c_linear_search(names, own.axis))
+      return makeError(ErrorCode::BadOption,
+                       "--axis_link: the mesh has no axis '", own.axis,
+                       "'; its axes are: ", absl::StrJoin(names, ", "));
+  return absl::OkStatus();
+}
+
 static absl::StatusOr<std::unique_ptr<Backend>>
 createBackend(std::shared_ptr<const Artifact> artifact,
               const BackendOptions &options) {
+  TPRT_RETURN_IF_ERROR(checkAxes(*artifact, options.network));
   TPRT_ASSIGN_OR_RETURN(KernelLibrary kernels, KernelLibrary::load(*artifact));
   return std::make_unique<CpuBackend>(std::move(artifact), std::move(kernels),
                                       options);

@@ -65,10 +65,10 @@ private:
 static absl::StatusOr<std::unique_ptr<Backend>>
 createBackend(std::shared_ptr<const Artifact> artifact,
               const BackendOptions &options) {
-  if (options.link.isEmulated())
+  if (options.network.isEmulated())
     return makeError(ErrorCode::BadOption,
                      "links can only be emulated between ranks on CPUs; leave "
-                     "out --link_us and --link_gbps");
+                     "out --link_us, --link_gbps and --axis_link");
   TPRT_RETURN_IF_ERROR(artifact->checkTarget(kCudaTarget));
   TPRT_RETURN_IF_ERROR(checkGpuSteps(*artifact));
   TPRT_ASSIGN_OR_RETURN(int count, Device::count());

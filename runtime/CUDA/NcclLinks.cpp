@@ -1,6 +1,19 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+/// \file Links between GPUs, through NCCL.
+///
+/// All collectives go on one stream, so one is in flight at a time, even if
+/// collectives along different axes would use different wires. Operations of
+/// several communicators deadlock unless all devices execute them in one total
+/// order, and a stream is such an order. Since NCCL 2.26,
+/// NCCL_LAUNCH_ORDER_IMPLICIT=1 lets operations of several communicators be in
+/// flight on several streams, if each device launches them in the same order
+/// from one thread, as this runtime does; they overlap with CUDA 12.3 or later,
+/// which has launch completion events. That would take one stream per link
+/// here, and `separatesLinks` of the target. It is not done, because there was
+/// no machine to try it on.
+
 #include "runtime/CUDA/Links.h"
 #include "runtime/CUDA/NcclWorld.h"
 #include "runtime/Core/Thread.h"

@@ -125,11 +125,12 @@ public:
   /// a world, this function has no deadline of its own.
   virtual absl::Status finalize() { return absl::OkStatus(); }
 
-  /// Returns a Transport error unless threads may take turns in using this
-  /// world.
+  /// Returns a Transport error unless several threads may use this world at the
+  /// same time: each with communicators of its own, and all of them `check` and
+  /// `fail`.
   virtual absl::Status allowThreads() { return absl::OkStatus(); }
-  /// Hands the world over to the calling thread: from now on, no other thread
-  /// may use the world, except to call `fail`.
+  /// Called once by each thread that uses this world from then on, after
+  /// `allowThreads`. Any thread may call `fail`.
   virtual void enter() {}
 
   /// Returns the state that the ranks share if all are threads of this process;
@@ -148,9 +149,9 @@ public:
   /// its error first.
   virtual void depart() {}
 
-  /// Tells the world that a second thread of this rank waits in it, on the core
-  /// of the rank's own thread. The own thread computes unless `*isIdle`. Null
-  /// once there is no second thread any more.
+  /// Tells the world that other threads of this rank wait in it, on the core of
+  /// the rank's own thread. They may keep the core busy only while `*isIdle`.
+  /// Null once there are no other threads any more.
   void shareCore(const std::atomic<bool> *isIdle) { ownIsIdle = isIdle; }
   /// Returns true if a thread that waits for other ranks may keep its core
   /// busy, because no other thread needs the core.

@@ -3,6 +3,8 @@
 
 #include "runtime/Communicators/Link.h"
 
+#include <algorithm>
+
 using namespace tprt;
 
 double tprt::getWireBytes(const CollectiveRow &row, int64_t ranks) {
@@ -30,4 +32,23 @@ absl::Duration Link::getTime(const CollectiveRow &row, int64_t ranks) const {
   if (gbps > 0)
     time += absl::Nanoseconds(getWireBytes(row, ranks) / gbps);
   return time;
+}
+
+const Link &Network::getLink(absl::string_view axis) const {
+  for (const AxisLink &own : axes)
+    if (own.axis == axis)
+      return own.link;
+  return link;
+}
+
+Link Network::getSlowest(absl::Span<const absl::string_view> along) const {
+  Link slowest;
+  for (absl::string_view axis : along) {
+    const Link &own = getLink(axis);
+    slowest.us = std::max(slowest.us, own.us);
+    if (own.gbps > 0)
+      slowest.gbps =
+          slowest.gbps > 0 ? std::min(slowest.gbps, own.gbps) : own.gbps;
+  }
+  return slowest;
 }

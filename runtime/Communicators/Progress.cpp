@@ -27,13 +27,16 @@ static int64_t readClock() {
 
 class Progress::Group final : public Communicator {
 public:
-  Group(Progress &progress, std::unique_ptr<Communicator> inner, int64_t ranks)
-      : progress(progress), inner(std::move(inner)), ranks(ranks) {}
+  Group(Progress &progress, std::unique_ptr<Communicator> inner, int64_t ranks,
+        Route route)
+      : progress(progress), inner(std::move(inner)), ranks(ranks),
+        route(std::move(route)) {}
   ~Group() override { progress.drain(); }
 
   absl::Status start(uint32_t index, const CollectiveCall &call) override {
-    auto task = std::make_shared<Task>(Task{
-        *inner, index, call, progress.options.link.getTime(*call.row, ranks)});
+    // A futex cannot be moved, so the task is made in place.
+    std::shared_ptr<Task> task(new Task{*inner, index, call, route.links,
+                                        route.speed.getTime(*call.row, ranks)});
     if (task->linkTime > absl::ZeroDuration())
       task->call.started = readClock();
     running[index] = task;
@@ -60,6 +63,7 @@ private:
   Progress &progress;
   const std::unique_ptr<Communicator> inner;
   const int64_t ranks;
+  const Route route;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Task>> running;
   int64_t waited = 0;
 };
@@ -68,59 +72,81 @@ absl::StatusOr<std::unique_ptr<Progress>>
 Progress::start(World &world, const ProgressOptions &options) {
   std::unique_ptr<Progress> progress(new Progress(world, options));
   TPRT_RETURN_IF_ERROR(world.allowThreads());
-  TPRT_ASSIGN_OR_RETURN(
-      Thread thread, Thread::start([own = progress.get()] { own->serve(); }));
-  progress->thread.emplace(std::move(thread));
+  world.enter();
+  for (uint32_t i = 0; i < options.numLinks; ++i) {
+    LinkState &link = progress->links[i];
+    TPRT_ASSIGN_OR_RETURN(
+        Thread thread,
+        Thread::start([own = progress.get(), &link] { own->serve(link); }));
+    link.thread.emplace(std::move(thread));
+  }
   world.shareCore(&progress->isAwaiting);
   return progress;
 }
 
 Progress::~Progress() {
-  if (!thread)
-    return;
-  submit(nullptr);
-  thread.reset(); // joins
+  for (uint32_t i = 0; i < options.numLinks; ++i) {
+    if (!links[i].thread)
+      continue;
+    push(links[i], nullptr);
+    links[i].thread.reset(); // joins
+  }
   world.shareCore(nullptr);
 }
 
 absl::StatusOr<std::unique_ptr<Communicator>>
-Progress::split(const std::vector<int> &group) {
+Progress::split(const std::vector<int> &group, const Route &route) {
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Communicator> inner,
                         world.split(group));
   return std::make_unique<Group>(*this, std::move(inner),
-                                 static_cast<int64_t>(group.size()));
+                                 static_cast<int64_t>(group.size()), route);
 }
 
 void Progress::submit(std::shared_ptr<Task> task) {
-  ++numSubmitted;
-  if (task)
-    task->number = numSubmitted;
+  LinkState &first = links[task->links.front()];
+  for (uint32_t link : task->links) {
+    std::shared_ptr<Task> &last = links[link].last;
+    if (last && last->links.front() != task->links.front() && !hasEnded(*last))
+      task->before.push_back(last);
+    last = task;
+  }
+  push(first, std::move(task));
+}
+
+void Progress::push(LinkState &link, std::shared_ptr<Task> task) {
   {
     std::lock_guard<std::mutex> lock(mutex);
-    queue.push_back(std::move(task));
+    link.queue.push_back(std::move(task));
   }
-  submitted.set(numSubmitted);
+  link.submitted.set(++link.numSubmitted);
 }
 
 /// Waits until a task has ended. The wait is finite because every collective
 /// has a deadline. Meanwhile the rank computes nothing, so its core is free for
-/// the progress thread.
+/// a progress thread.
 void Progress::await(const Task &task) {
-  isAwaiting.store(true, std::memory_order_relaxed);
-  while (!isDone(task.number)) {
-    uint32_t seen = completed.get();
-    if (!isDone(task.number))
-      completed.wait(seen, absl::InfiniteDuration());
-  }
-  isAwaiting.store(false, std::memory_order_relaxed);
+  setAwaiting(true);
+  while (!hasEnded(task))
+    task.ended.wait(0, absl::InfiniteDuration());
+  setAwaiting(false);
 }
 
 void Progress::drain() {
-  isAwaiting.store(true, std::memory_order_relaxed);
-  for (uint32_t seen = completed.get(); !isDone(numSubmitted);
-       seen = completed.get())
-    completed.wait(seen, absl::InfiniteDuration());
-  isAwaiting.store(false, std::memory_order_relaxed);
+  for (uint32_t i = 0; i < options.numLinks; ++i)
+    if (links[i].last)
+      await(*links[i].last);
+}
+
+bool Progress::isUnderWay() const {
+  for (uint32_t i = 0; i < options.numLinks; ++i)
+    if (links[i].last && !hasEnded(*links[i].last))
+      return true;
+  return false;
+}
+
+/// Several progress threads cannot all have the rank's core.
+void Progress::setAwaiting(bool value) {
+  isAwaiting.store(value && options.numLinks == 1, std::memory_order_relaxed);
 }
 
 absl::Status Progress::check() {
@@ -128,69 +154,83 @@ absl::Status Progress::check() {
     std::lock_guard<std::mutex> lock(mutex);
     return failure;
   }
-  // While collectives are under way, the progress thread checks for failures.
-  if (!isDone(numSubmitted))
-    return absl::OkStatus();
-  world.enter();
-  return world.check();
+  // While collectives are under way, the progress threads check for failures.
+  return isUnderWay() ? absl::OkStatus() : world.check();
 }
 
 absl::Status Progress::settle(absl::Status outcome) {
   if (!outcome.ok())
     world.fail(outcome);
   drain();
-  world.enter();
   return outcome;
 }
 
 //===----------------------------------------------------------------------===//
-// On the progress thread
+// On the progress threads
 //===----------------------------------------------------------------------===//
 
-void Progress::serve() {
+void Progress::serve(LinkState &link) {
+  world.enter();
   for (uint32_t number = 1;; ++number) {
-    std::shared_ptr<Task> task = takeNext(number);
+    std::shared_ptr<Task> task = takeNext(link, number);
     if (!task)
       return;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      task->status = failure;
-    }
-    if (task->status.ok())
-      task->status = carryOut(*task);
-    if (!task->status.ok() && !hasFailed) {
-      {
-        std::lock_guard<std::mutex> lock(mutex);
-        failure = task->status;
-      }
-      hasFailed.store(true, std::memory_order_release);
-      // Sends the failure to the other ranks from this thread, since the rank's
-      // own thread may be in a long kernel.
-      world.fail(task->status);
-    }
-    completed.set(number);
+    task->status = execute(*task);
+    task->ended.set(1);
   }
 }
 
-/// Waits until the task with this number is submitted, and returns it. Returns
-/// null if no more tasks will come.
-std::shared_ptr<Progress::Task> Progress::takeNext(uint32_t number) {
+/// Waits until the link's task with this number is submitted, and returns it.
+/// Returns null if no more tasks will come.
+std::shared_ptr<Progress::Task> Progress::takeNext(LinkState &link,
+                                                   uint32_t number) {
   auto isThere = [&](uint32_t count) {
     return static_cast<int32_t>(count - number) >= 0;
   };
-  for (uint32_t seen = submitted.get(); !isThere(seen); seen = submitted.get())
-    submitted.wait(seen, absl::InfiniteDuration());
+  for (uint32_t seen = link.submitted.get(); !isThere(seen);
+       seen = link.submitted.get())
+    link.submitted.wait(seen, absl::InfiniteDuration());
   std::lock_guard<std::mutex> lock(mutex);
-  std::shared_ptr<Task> task = std::move(queue.front());
-  queue.pop_front();
+  std::shared_ptr<Task> task = std::move(link.queue.front());
+  link.queue.pop_front();
   return task;
 }
 
+/// Carries out a task when its links have carried the earlier ones. Once a task
+/// has failed, all later ones fail with the same cause.
+absl::Status Progress::execute(Task &task) {
+  for (const std::shared_ptr<Task> &other : task.before)
+    while (!hasEnded(*other))
+      other->ended.wait(0, absl::InfiniteDuration());
+  task.before.clear();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    TPRT_RETURN_IF_ERROR(failure);
+  }
+  absl::Status status = carryOut(task);
+  if (status.ok())
+    return status;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    TPRT_RETURN_IF_ERROR(failure); // of another link's task
+    failure = status;
+  }
+  hasFailed.store(true, std::memory_order_release);
+  // Sends the failure to the other ranks from this thread, since the rank's own
+  // thread may be in a long kernel.
+  world.fail(status);
+  return status;
+}
+
 absl::Status Progress::carryOut(Task &task) {
-  world.enter();
+  int64_t linkFree = 0, lastEnd = 0;
+  for (uint32_t link : task.links) {
+    linkFree = std::max(linkFree, links[link].free);
+    lastEnd = std::max(lastEnd, links[link].lastEnd);
+  }
   int64_t waited = task.inner.getWaited();
   task.time.begin = task.entered = task.arrived = readClock();
-  // The link begins when those of all ranks are free.
+  // The links begin when those of all ranks are free.
   if (task.call.started != 0)
     task.call.started = std::max(task.call.started, linkFree);
   absl::Status status = task.inner.start(task.index, task.call);
@@ -210,11 +250,14 @@ absl::Status Progress::carryOut(Task &task) {
   int64_t begin = std::max(linkFree, started);
   linkFree = begin + absl::ToInt64Nanoseconds(task.linkTime);
   task.time = {std::max(begin, lastEnd), std::max(task.time.end, linkFree)};
-  lastEnd = task.time.end;
-  return occupyLink(task, linkFree);
+  for (uint32_t link : task.links) {
+    links[link].free = linkFree;
+    links[link].lastEnd = task.time.end;
+  }
+  return occupyLinks(task, linkFree);
 }
 
-absl::Status Progress::occupyLink(const Task &task, int64_t until) {
+absl::Status Progress::occupyLinks(const Task &task, int64_t until) {
   if (task.linkTime > options.timeout)
     return makeError(ErrorCode::CollectiveTimeout, "rank ", world.getRank(),
                      ", ", describe(task.call), ": the emulated link takes ",

@@ -1,32 +1,32 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Collectives that run while a rank computes: each rank has a thread
-/// that executes them, one at a time, in the order in which they were started.
-/// As all ranks start them in the same order, no collective waits for a later
-/// one.
+/// \file Collectives that run while a rank computes: each rank has a thread for
+/// each of its links, and a link carries the collectives that use it one at a
+/// time, in the order in which they were started. A collective that uses
+/// several links is executed by the thread of the first one, when all of them
+/// have carried the earlier ones. As all ranks start collectives in the same
+/// order, no collective waits for a later one.
 ///
-///     auto progress = Progress::start(world, {link, timeout});
-///     auto group = (*progress)->split({0, 1});
+///     auto progress = Progress::start(world, {timeout, /*numLinks=*/2});
+///     auto group = (*progress)->split({0, 1}, {/*links=*/{1}, speed});
 ///     (*group)->start(3, call);           // returns at once
 ///     ...                                 // computes; (*progress)->check()
 ///     (*group)->finish(3);                // sleeps until it is done
 ///     (*progress)->settle(status);        // the world is the caller's again
 ///
-/// The progress thread uses the world while collectives are under way; at other
-/// times, the rank's own thread uses it. So the world needs no lock. The rank's
-/// own thread starts all collectives, so it knows when none is under way. Over
-/// MPI this needs MPI_THREAD_SERIALIZED; see World::enter.
+/// All of these threads use the world; over MPI they need MPI_THREAD_SERIALIZED
+/// and take turns in calling it, see World::enter.
 ///
-/// With an emulated link, a collective does not end before the link would have
-/// finished it. The link carries one collective at a time: it begins when the
-/// last rank has started the collective, or when it has carried the previous
-/// one, if that is later. The thread sleeps until then. How long the system
-/// takes to wake the thread does not count, as it would not for a network card.
+/// If a speed is emulated, a collective does not end before its links would
+/// have finished it. They begin when the last rank has started the collective,
+/// or when they have carried the previous ones, if that is later. The thread
+/// sleeps until then. How long the system takes to wake the thread does not
+/// count, as it would not for a network card.
 ///
 /// Failure: the transport's deadlines and errors apply. The thread tells the
-/// other ranks at once; queued collectives fail with the same cause, and so do
-/// `check` and `finish`.
+/// other ranks at once; all collectives that end later fail with the same
+/// cause, and so do `check` and `finish`.
 
 #ifndef TPRT_COMMUNICATORS_PROGRESS_H
 #define TPRT_COMMUNICATORS_PROGRESS_H
@@ -39,15 +39,23 @@
 #include "absl/types/optional.h"
 
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 namespace tprt {
 
 struct ProgressOptions {
-  Link link;
-  /// If the link would take longer than this for a collective, the collective
-  /// fails with CollectiveTimeout.
+  /// If emulated links would take longer than this for a collective, the
+  /// collective fails with CollectiveTimeout.
   absl::Duration timeout = absl::Seconds(300);
+  uint32_t numLinks = 1;
+};
+
+/// What the collectives of a group travel on.
+struct Route {
+  std::vector<uint32_t> links = {0}; ///< In ascending order, at least one.
+  Link speed = {};                   ///< If it is emulated.
 };
 
 /// When a collective ran, in nanoseconds of the monotonic clock.
@@ -55,11 +63,11 @@ struct CarriedTime {
   int64_t begin = 0, end = 0;
 };
 
-/// Runs the collectives of one rank on a second thread, the progress thread.
+/// Runs the collectives of one rank on further threads, the progress threads.
 /// The rank's own thread calls the public functions.
 class Progress {
 public:
-  /// `world` must outlive the result. Returns Transport if another thread
+  /// `world` must outlive the result. Returns Transport if other threads
   /// cannot use the world, and LimitReached if no thread can be started.
   static absl::StatusOr<std::unique_ptr<Progress>>
   start(World &world, const ProgressOptions &options);
@@ -70,7 +78,7 @@ public:
   /// Like World::split. Destroying a communicator waits for its collectives
   /// under way.
   absl::StatusOr<std::unique_ptr<Communicator>>
-  split(const std::vector<int> &group);
+  split(const std::vector<int> &group, const Route &route = {});
 
   /// Like World::check; called between steps.
   absl::Status check();
@@ -89,45 +97,55 @@ private:
     Communicator &inner;
     uint32_t index;
     CollectiveCall call;
+    std::vector<uint32_t> links;
     absl::Duration linkTime;
-    uint32_t number = 0; ///< Counts all tasks so far.
+    /// Earlier tasks on these links that other threads execute.
+    std::vector<std::shared_ptr<Task>> before = {};
     int64_t entered = 0; ///< When this rank's progress thread took it up.
     int64_t arrived = 0; ///< When the last rank's did.
     CarriedTime time = {};
     absl::Status status = {};
+    Futex ended = {}; ///< 1 once it has.
+  };
+  struct LinkState {
+    Futex submitted; ///< Counts the tasks of `queue` so far, and the end.
+    /// Tasks whose first link this is. Null is the end.
+    std::deque<std::shared_ptr<Task>> queue;
+    uint32_t numSubmitted = 0;  ///< The rank's own count.
+    std::shared_ptr<Task> last; ///< The last task on this link; the rank's own.
+    /// When the emulated link has carried all collectives so far, and when the
+    /// previous one had ended. For the thread that executes a task on it.
+    int64_t free = 0, lastEnd = 0;
+    absl::optional<Thread> thread;
   };
 
   Progress(World &world, const ProgressOptions &options)
-      : world(world), options(options) {}
-
-  void submit(std::shared_ptr<Task> task);
-  void await(const Task &task);
-  void drain();
-  bool isDone(uint32_t number) const {
-    return static_cast<int32_t>(completed.get() - number) >= 0;
+      : world(world), options(options), links(new LinkState[options.numLinks]) {
   }
 
-  void serve();
-  std::shared_ptr<Task> takeNext(uint32_t number);
+  void submit(std::shared_ptr<Task> task);
+  void push(LinkState &link, std::shared_ptr<Task> task);
+  void await(const Task &task);
+  void drain();
+  static bool hasEnded(const Task &task) { return task.ended.get() != 0; }
+  bool isUnderWay() const;
+  void setAwaiting(bool value);
+
+  void serve(LinkState &link);
+  std::shared_ptr<Task> takeNext(LinkState &link, uint32_t number);
+  absl::Status execute(Task &task);
   absl::Status carryOut(Task &task);
-  absl::Status occupyLink(const Task &task, int64_t until);
+  absl::Status occupyLinks(const Task &task, int64_t until);
 
   World &world;
   const ProgressOptions options;
-  /// When the emulated link has carried all collectives so far. The progress
-  /// thread's own.
-  int64_t linkFree = 0;
-  int64_t lastEnd = 0;       ///< When the previous collective had ended.
-  uint32_t numSubmitted = 0; ///< The rank's own count.
   /// The rank's own thread waits for collectives and does not compute.
   std::atomic<bool> isAwaiting{false};
   CarriedTime lastTime;
-  Futex submitted, completed; ///< Counts; the end counts as submitted.
   std::atomic<bool> hasFailed{false};
-  std::mutex mutex; ///< Guards the following members.
-  std::deque<std::shared_ptr<Task>> queue;
+  std::mutex mutex; ///< Guards `failure` and the queues.
   absl::Status failure;
-  absl::optional<Thread> thread; ///< Last: it uses all of the above.
+  const std::unique_ptr<LinkState[]> links; ///< Last: threads use the above.
 };
 
 } // namespace tprt

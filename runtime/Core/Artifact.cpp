@@ -364,6 +364,25 @@ bool Artifact::overlaps() const {
   return false;
 }
 
+uint32_t Artifact::getNumLinks() const {
+  uint32_t count = 1;
+  for (const MeshAxis &axis : rows<MeshAxis>())
+    count = std::max(count, axis.link + 1);
+  return count;
+}
+
+std::vector<uint32_t>
+Artifact::getLinks(const CommunicatorRow &communicator) const {
+  std::vector<uint32_t> links;
+  for (const AxisRefRow &ref : rows<AxisRefRow>(communicator.axes))
+    links.push_back(rows<MeshAxis>()[ref.axis].link);
+  if (links.empty())
+    links.push_back(0);
+  absl::c_sort(links);
+  links.erase(std::unique(links.begin(), links.end()), links.end());
+  return links;
+}
+
 int64_t Artifact::getNumDevices() const {
   int64_t devices = 1;
   for (const MeshAxis &axis : rows<MeshAxis>())

@@ -106,6 +106,12 @@ public:
   /// collective.
   bool overlaps() const;
 
+  /// Returns the number of links; 1 without a mesh.
+  uint32_t getNumLinks() const;
+  /// Returns the links that collectives of this group use, in ascending order.
+  /// There is at least one.
+  std::vector<uint32_t> getLinks(const CommunicatorRow &communicator) const;
+
   /// Returns the number of devices: the product of the mesh's sizes.
   int64_t getNumDevices() const;
   /// Returns the number of the place that `rank` has in the mesh. Places are

@@ -22,7 +22,7 @@
 ///
 /// Example, everything needed for `y = all_reduce(x * w)` on two devices:
 ///
-///     MeshAxes        {"model", 2}
+///     MeshAxes        {"model", 2, link 0}
 ///     Communicators   {axes: [model:(1)2]}
 ///     Inputs          x f32 [4][8 over model], w f32 [8 over model][3]
 ///     Outputs         y f32 [4][3]
@@ -48,7 +48,7 @@ namespace tprt {
 /// text, and line ends that a transfer in text mode would change.
 inline constexpr char kMagic[8] = {'\x89', 'T',  'P',    'X',
                                    '\r',   '\n', '\x1a', '\n'};
-inline constexpr uint32_t kFormatVersion = 6;
+inline constexpr uint32_t kFormatVersion = 7;
 inline constexpr uint64_t kSectionAlignment = 64;
 /// Means "no row" in fields that may refer to none.
 inline constexpr uint32_t kNone = ~0u;
@@ -113,9 +113,17 @@ inline constexpr int64_t kMaxDevices = int64_t{1} << 20;
 
 /// Places in the mesh are numbered row-major, with the first axis slowest. Rank
 /// r is device r, and has place r unless the Devices section says otherwise.
+///
+/// Collectives along an axis use its link. Axes of equal speed have one link.
+/// Links are numbered from 0, in the order of axes. A link carries one
+/// collective at a time, and a collective along axes with several links uses
+/// all of them. Different links can be in use at the same time; on a GPU, one
+/// collective is in flight, on any link.
 struct MeshAxis {
   TextRef name;
   int64_t size;
+  uint32_t link = 0;
+  uint32_t reserved = 0;
 };
 
 /// A row of the Devices section: row p holds the rank at place p of the mesh.

@@ -89,8 +89,15 @@ private:
 
 absl::Status Verifier::verifyMesh() const {
   int64_t devices = 1;
+  uint32_t links = 0;
   for (const MeshAxis &axis : artifact.rows<MeshAxis>()) {
     TPRT_RETURN_IF_ERROR(verifyText(axis.name));
+    if (axis.link > links)
+      return fail("a mesh axis has link ", axis.link,
+                  ", but links are numbered in the order of axes, so it must "
+                  "be at most ",
+                  links);
+    links = std::max(links, axis.link + 1);
     if (axis.size < 1 || axis.size > kMaxDevices / devices)
       return fail("a mesh axis has size ", axis.size,
                   ", but a mesh must have at least 1 and at most ", kMaxDevices,

@@ -94,7 +94,7 @@ struct BackendOptions {
   std::string name; ///< The requested one, as a library may provide several.
   absl::Duration timeout = absl::Seconds(300); ///< For each collective.
   bool allowTF32 = false; ///< For f32 matmuls on GPUs that support it.
-  Link link;              ///< Emulated between ranks on CPUs.
+  Network network;        ///< Emulated between ranks on CPUs.
 };
 
 /// The backend whose ranks share one GPU.
@@ -115,7 +115,7 @@ struct Plugin {
 };
 
 /// Incremented with every change of the interfaces above.
-inline constexpr uint32_t kPluginVersion = 8;
+inline constexpr uint32_t kPluginVersion = 9;
 
 /// Returns what `libtprt_NAME.so`, in the folder of the core library, provides.
 /// Returns UnknownBackend if there is no such library, and BackendMissing if

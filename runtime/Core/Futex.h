@@ -40,7 +40,7 @@ public:
 
   /// Sleeps until the number is no longer `seen`, but not longer than `limit`.
   /// It may return early.
-  void wait(uint32_t seen, absl::Duration limit) {
+  void wait(uint32_t seen, absl::Duration limit) const {
     sleepers.fetch_add(1, std::memory_order_seq_cst);
     if (value.load(std::memory_order_seq_cst) == seen) {
       timespec time = absl::ToTimespec(limit);
@@ -51,14 +51,14 @@ public:
   }
 
 private:
-  void call(int operation, uint32_t argument, const timespec *time) {
+  void call(int operation, uint32_t argument, const timespec *time) const {
     static_assert(sizeof(value) == sizeof(uint32_t));
     syscall(SYS_futex, &value, operation, argument, time, nullptr, 0);
   }
 
   static_assert(std::atomic<uint32_t>::is_always_lock_free);
   std::atomic<uint32_t> value{0};
-  std::atomic<uint32_t> sleepers{0};
+  mutable std::atomic<uint32_t> sleepers{0};
 };
 
 using Futex = BasicFutex<FUTEX_PRIVATE_FLAG>;

@@ -60,7 +60,7 @@ struct SessionOptions {
   absl::Duration timeout = absl::Seconds(300);
   absl::Duration runTimeout = absl::InfiniteDuration(); ///< For each `run`.
   bool allowTF32 = false; ///< For f32 matmuls on GPUs that support it.
-  Link link;              ///< Emulated between ranks on CPUs.
+  Network network;        ///< Emulated between ranks on CPUs.
 };
 
 class Session {

@@ -38,7 +38,7 @@ absl::Status Session::prepare() {
   }
   TPRT_ASSIGN_OR_RETURN(
       backend, createBackend(artifact, {options.backend, options.timeout,
-                                        options.allowTF32, options.link}));
+                                        options.allowTF32, options.network}));
   int local = 1;
   if (options.transport == "threads") {
     local = static_cast<int>(devices);

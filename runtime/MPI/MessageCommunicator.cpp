@@ -84,6 +84,7 @@ absl::Status MessageCommunicator::start(uint32_t index,
   now.header = {index, world.getRunDigest()};
   now.theirHeaders.assign(group.size(), now.header);
   running[index] = std::move(fresh);
+  absl::MutexLock lock(&world.getTurn());
   for (int64_t peer = 0; peer < getSize(); ++peer)
     if (peer != position) {
       receive(now, peer, reinterpret_cast<char *>(&now.theirHeaders[peer]),
@@ -192,12 +193,15 @@ absl::Status MessageCommunicator::finish(uint32_t index) {
   char *to = now->call.destination;
   int64_t begin = getBegin(row, position) * size;
   int64_t end = getBegin(row, position + 1) * size;
-  for (int64_t peer = 0; peer < getSize(); ++peer) {
-    if (peer == position)
-      continue;
-    int64_t theirs = getBegin(row, peer) * size;
-    receive(*now, peer, to + theirs, getBegin(row, peer + 1) * size - theirs);
-    send(*now, peer, to + begin, end - begin);
+  {
+    absl::MutexLock lock(&world.getTurn());
+    for (int64_t peer = 0; peer < getSize(); ++peer) {
+      if (peer == position)
+        continue;
+      int64_t theirs = getBegin(row, peer) * size;
+      receive(*now, peer, to + theirs, getBegin(row, peer + 1) * size - theirs);
+      send(*now, peer, to + begin, end - begin);
+    }
   }
   status = wait(*now);
   if (!status.ok())

@@ -9,8 +9,8 @@
 ///
 /// MPI_Init and MPI_Finalize wait for all ranks and have no deadline, so each
 /// is called in its own function, whose caller limits the time. Every other MPI
-/// call here returns at once. Threads take turns in calling MPI (World::enter),
-/// so MPI_THREAD_SERIALIZED is requested.
+/// call here returns at once. Threads take turns in calling MPI, so
+/// MPI_THREAD_SERIALIZED is requested.
 
 #include "runtime/MPI/MpiWorld.h"
 
@@ -44,6 +44,8 @@ volatile std::sig_atomic_t wasTerminated = 0;
 void onTerminate(int) { wasTerminated = 1; }
 
 } // namespace
+
+thread_local const MpiWorld *MpiWorld::entered = nullptr;
 
 absl::Status tprt::checkMpi(int result, absl::string_view what) {
   if (result == MPI_SUCCESS)
@@ -184,26 +186,30 @@ void MpiWorld::fail(const absl::Status &cause) {
     if (failure.ok())
       failure = cause;
   }
-  if (std::this_thread::get_id() == thread)
-    tellFailure(); // otherwise the thread that uses MPI does
+  if (entered == this)
+    tellFailure(); // otherwise a thread that uses MPI does
 }
 
 /// Sends the failure to all others, unless it came from one of them.
 void MpiWorld::tellFailure() {
-  if (hasTold)
-    return;
-  hasTold = true;
   {
     absl::MutexLock lock(&mutex);
+    if (hasTold)
+      return;
+    hasTold = true;
     if (getErrorCode(failure) == ErrorCode::PeerFailed)
       return;
     toldText =
         std::string(failure.message().substr(0, sizeof(failureText) - 1));
   }
   Messages messages;
-  for (int peer = 0; peer < size; ++peer)
-    if (peer != rank)
-      messages.send(comm, peer, kFailureTag, toldText.data(), toldText.size());
+  {
+    absl::MutexLock lock(&turn);
+    for (int peer = 0; peer < size; ++peer)
+      if (peer != rank)
+        messages.send(comm, peer, kFailureTag, toldText.data(),
+                      toldText.size());
+  }
   finishWithin(messages, absl::Milliseconds(500));
 }
 
@@ -212,10 +218,13 @@ void MpiWorld::tellFailure() {
 void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
   for (absl::Time end = absl::Now() + time;
        absl::Now() < end && !wasTerminated;) {
-    int done = 0;
-    int result =
-        MPI_Testall(static_cast<int>(messages.requests.size()),
-                    messages.requests.data(), &done, MPI_STATUSES_IGNORE);
+    int done = 0, result = MPI_SUCCESS;
+    {
+      absl::MutexLock lock(&turn);
+      result =
+          MPI_Testall(static_cast<int>(messages.requests.size()),
+                      messages.requests.data(), &done, MPI_STATUSES_IGNORE);
+    }
     if (done || result != MPI_SUCCESS)
       break; // the launcher ends a peer that cannot be told
     absl::SleepFor(absl::Microseconds(100));
@@ -225,16 +234,20 @@ void MpiWorld::finishWithin(Messages &messages, absl::Duration time) {
 void MpiWorld::depart() {
   farewells.resize(size);
   Messages messages;
-  for (int peer = 0; peer < size; ++peer) {
-    if (peer == rank)
-      continue;
-    messages.receive(comm, peer, kDepartureTag, &farewells[peer], 1);
-    messages.send(comm, peer, kDepartureTag, &farewells[rank], 1);
+  {
+    absl::MutexLock lock(&turn);
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank)
+        continue;
+      messages.receive(comm, peer, kDepartureTag, &farewells[peer], 1);
+      messages.send(comm, peer, kDepartureTag, &farewells[rank], 1);
+    }
   }
   finishWithin(messages, absl::Seconds(2));
 }
 
 absl::Status MpiWorld::receiveFailure() {
+  absl::MutexLock theTurn(&turn);
   if (failureRequest == MPI_REQUEST_NULL)
     return absl::OkStatus();
   int done = 0;
@@ -253,6 +266,7 @@ absl::Status MpiWorld::receiveFailure() {
 absl::Status MpiWorld::check() {
   if (!wasTerminated && messagesUnderWay == 0) {
     absl::Time now = absl::Now();
+    absl::MutexLock lock(&mutex);
     if (now < lastLook + kLookEvery)
       return absl::OkStatus();
     lastLook = now;
@@ -310,18 +324,24 @@ getMissingSenders(const Messages &messages) {
 
 absl::Status MpiWorld::wait(Messages &messages,
                             absl::FunctionRef<std::string()> what) {
-  auto getMissing = [&] { return getMissingSenders(messages); };
+  auto getMissing = [&] {
+    absl::MutexLock lock(&turn);
+    return getMissingSenders(messages);
+  };
   PeerWait peers(*this, what, getMissing);
   for (int look = 0;; ++look) {
     int done = 0;
-    int result = messages.result;
-    if (result == MPI_SUCCESS)
-      result =
-          MPI_Testall(static_cast<int>(messages.requests.size()),
-                      messages.requests.data(), &done, MPI_STATUSES_IGNORE);
-    if (result != MPI_SUCCESS)
-      return addContext(checkMpi(result, "sending and receiving"),
-                        getContext(what()));
+    {
+      absl::MutexLock lock(&turn);
+      int result = messages.result;
+      if (result == MPI_SUCCESS)
+        result =
+            MPI_Testall(static_cast<int>(messages.requests.size()),
+                        messages.requests.data(), &done, MPI_STATUSES_IGNORE);
+      if (result != MPI_SUCCESS)
+        return addContext(checkMpi(result, "sending and receiving"),
+                          getContext(what()));
+    }
     if (done)
       return absl::OkStatus();
     if (look < kFastLooks && look % 64 != 0)
@@ -371,32 +391,36 @@ void MpiWorld::showLife() {
   if (absl::Now() < lastLife + timeout / 3)
     return;
   lastLife = absl::Now();
+  absl::MutexLock lock(&turn);
   lifeSigns.dropDelivered();
   for (int peer = 0; peer < size; ++peer)
     if (peer != rank)
       lifeSigns.send(comm, peer, kLifeTag, &kLifeSign, 1);
 }
 
-/// Receives all messages of `showLife` that have arrived since the last call:
-/// they say that their sender is alive. Returns true if any came from these
-/// ranks.
+/// Receives all messages of `showLife` that have arrived. Another thread of
+/// this rank may have received those that this one asks for.
 absl::StatusOr<bool>
 MpiWorld::receiveSignsOfLife(const std::vector<int> &ranks) {
-  for (bool isAlive = false;;) {
+  absl::MutexLock lock(&turn);
+  lastSigns.resize(size, absl::InfinitePast());
+  for (;;) {
     int has = 0;
     MPI_Status status;
     TPRT_RETURN_IF_ERROR(
         checkMpi(MPI_Iprobe(MPI_ANY_SOURCE, kLifeTag, comm, &has, &status),
                  "checking which ranks are alive"));
     if (!has)
-      return isAlive;
+      break;
     char byte;
     TPRT_RETURN_IF_ERROR(
         checkMpi(MPI_Recv(&byte, 1, MPI_BYTE, status.MPI_SOURCE, kLifeTag, comm,
                           MPI_STATUS_IGNORE),
                  "checking which ranks are alive"));
-    isAlive |= absl::c_linear_search(ranks, status.MPI_SOURCE);
+    lastSigns[status.MPI_SOURCE] = absl::Now();
   }
+  return absl::c_any_of(
+      ranks, [&](int peer) { return lastSigns[peer] + timeout > absl::Now(); });
 }
 
 /// An exchange under way: MPI reads and writes all of this.
@@ -426,13 +450,16 @@ absl::Status MpiWorld::exchange(Exchange &now, absl::string_view mine,
   using Header = Exchange::Header;
   auto swap = [&](auto getBytes) {
     now.messages = Messages();
-    for (int peer = 0; peer < size; ++peer) {
-      if (peer == rank)
-        continue;
-      auto [theirs, theirSize] = getBytes(peer);
-      now.messages.receive(comm, peer, kExchangeTag, theirs, theirSize);
-      auto [ours, ourSize] = getBytes(rank);
-      now.messages.send(comm, peer, kExchangeTag, ours, ourSize);
+    {
+      absl::MutexLock lock(&turn);
+      for (int peer = 0; peer < size; ++peer) {
+        if (peer == rank)
+          continue;
+        auto [theirs, theirSize] = getBytes(peer);
+        now.messages.receive(comm, peer, kExchangeTag, theirs, theirSize);
+        auto [ours, ourSize] = getBytes(rank);
+        now.messages.send(comm, peer, kExchangeTag, ours, ourSize);
+      }
     }
     return wait(now.messages, [&] { return std::string(what); });
   };

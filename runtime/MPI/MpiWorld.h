@@ -5,6 +5,11 @@
 /// its communicators with the MPI communicator for messages, and with a wait
 /// that takes into account a deadline, failures of other ranks and their signs
 /// of life.
+///
+/// Several threads of a rank may use the world (World::enter), each with its
+/// own communicators. With MPI_THREAD_SERIALIZED, they may all call MPI, but
+/// only one at a time, so a thread holds a lock during each call. No call
+/// blocks: a thread waits by calling again and again.
 
 #ifndef TPRT_MPI_MPIWORLD_H
 #define TPRT_MPI_MPIWORLD_H
@@ -16,7 +21,6 @@
 #include "absl/synchronization/mutex.h"
 
 #include <atomic>
-#include <thread>
 
 namespace tprt {
 
@@ -31,8 +35,9 @@ struct CollectiveHeader {
 class MpiWorld final : public World {
 public:
   MpiWorld(absl::Duration timeout, bool owned, int rank, int size)
-      : timeout(timeout), owned(owned), thread(std::this_thread::get_id()),
-        rank(rank), size(size) {}
+      : timeout(timeout), owned(owned), rank(rank), size(size) {
+    enter();
+  }
 
   absl::Status connect() override;
 
@@ -40,6 +45,8 @@ public:
   int getSize() const override { return size; }
   int getCoresPerRank() const override { return coresPerRank; }
   MPI_Comm getComm() const { return comm; }
+  /// Held during each call of MPI by threads that have entered.
+  absl::Mutex &getTurn() { return turn; }
   absl::Duration getTimeout() const { return timeout; }
 
   absl::StatusOr<std::unique_ptr<Communicator>>
@@ -53,7 +60,7 @@ public:
   uint32_t getRunDigest() const { return runDigest; }
   void showLife() override;
   absl::Status allowThreads() override;
-  void enter() override { thread = std::this_thread::get_id(); }
+  void enter() override { entered = this; }
   absl::Status part() override;
   absl::Status finalize() override;
 
@@ -66,8 +73,8 @@ public:
   /// Returns an error once a rank has failed. Unlike `check`, it always asks
   /// MPI.
   absl::Status findFailure();
-  /// Returns true if a message that one of these ranks is alive has arrived
-  /// since the last call.
+  /// Returns true if one of these ranks has said within the timeout that it is
+  /// alive.
   absl::StatusOr<bool> receiveSignsOfLife(const std::vector<int> &ranks);
 
   /// Counts collectives whose messages are under way: MPI transfers them only
@@ -89,18 +96,21 @@ private:
                         absl::string_view what);
   absl::Status receiveFailure();
   void tellFailure();
-  static void finishWithin(Messages &messages, absl::Duration time);
+  void finishWithin(Messages &messages, absl::Duration time);
 
   const absl::Duration timeout;
   const bool owned; ///< MPI is initialized and finalized here.
-  std::atomic<std::thread::id> thread; ///< The thread that may call MPI.
+  static thread_local const MpiWorld *entered; ///< This thread may call MPI.
+  absl::Mutex turn;
   MPI_Comm comm = MPI_COMM_NULL;
   const int rank, size;
   std::vector<std::string> hosts; ///< Indexed by rank.
   int coresPerRank = 1;
   uint32_t runDigest = 0;
-  int messagesUnderWay = 0;
-  absl::Time lastLook = absl::InfinitePast();
+  std::atomic<int> messagesUnderWay{0};
+  absl::Time lastLook ABSL_GUARDED_BY(mutex) = absl::InfinitePast();
+  /// When the last sign of life of each rank was received. Guarded by `turn`.
+  std::vector<absl::Time> lastSigns;
   Messages lifeSigns; ///< No rank waits for these messages.
   absl::Time lastLife = absl::InfinitePast();
   int splits = 0;
@@ -111,7 +121,7 @@ private:
   std::vector<char> farewells;
   absl::Mutex mutex;
   absl::Status failure ABSL_GUARDED_BY(mutex);
-  bool hasTold = false;
+  bool hasTold ABSL_GUARDED_BY(mutex) = false;
   std::string toldText; ///< Sent to all peers. MPI may read it to the end.
 };
 

@@ -9,11 +9,17 @@
 ///     TPRT_FAULT=MPI_Init_thread:1:kill it dies there
 ///
 /// TPRT_HOST is what the process takes its host to be called.
+///
+/// Threads may call MPI, but only one at a time (MPI_THREAD_SERIALIZED). Open
+/// MPI does not notice if two do; here the process ends with a message.
 
+#include <atomic>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mpi.h>
+#include <sched.h>
 #include <string>
 
 namespace {
@@ -47,6 +53,23 @@ private:
   std::string action;
 };
 
+/// A call that must be the only one. Lets other threads run, so that they call
+/// meanwhile if nothing keeps them from it.
+class Turn {
+public:
+  explicit Turn(const char *call) {
+    if (isTaken.exchange(true)) {
+      std::fprintf(stderr, "%s while another thread calls MPI\n", call);
+      std::abort();
+    }
+    sched_yield();
+  }
+  ~Turn() { isTaken = false; }
+
+private:
+  static inline std::atomic<bool> isTaken{false};
+};
+
 } // namespace
 
 extern "C" int MPI_Init_thread(int *argc, char ***argv, int required,
@@ -64,6 +87,7 @@ extern "C" int MPI_Finalize() {
 extern "C" int MPI_Isend(const void *data, int count, MPI_Datatype type, int to,
                          int tag, MPI_Comm comm, MPI_Request *request) {
   static Fault fault("MPI_Isend");
+  Turn turn("MPI_Isend");
   return fault.occurs() ? MPI_ERR_OTHER
                         : PMPI_Isend(data, count, type, to, tag, comm, request);
 }
@@ -71,9 +95,39 @@ extern "C" int MPI_Isend(const void *data, int count, MPI_Datatype type, int to,
 extern "C" int MPI_Irecv(void *data, int count, MPI_Datatype type, int from,
                          int tag, MPI_Comm comm, MPI_Request *request) {
   static Fault fault("MPI_Irecv");
+  Turn turn("MPI_Irecv");
   return fault.occurs()
              ? MPI_ERR_OTHER
              : PMPI_Irecv(data, count, type, from, tag, comm, request);
+}
+
+extern "C" int MPI_Testall(int count, MPI_Request *requests, int *flag,
+                           MPI_Status *statuses) {
+  Turn turn("MPI_Testall");
+  return PMPI_Testall(count, requests, flag, statuses);
+}
+
+extern "C" int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+  Turn turn("MPI_Test");
+  return PMPI_Test(request, flag, status);
+}
+
+extern "C" int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag,
+                          MPI_Status *status) {
+  Turn turn("MPI_Iprobe");
+  return PMPI_Iprobe(from, tag, comm, flag, status);
+}
+
+extern "C" int MPI_Recv(void *data, int count, MPI_Datatype type, int from,
+                        int tag, MPI_Comm comm, MPI_Status *status) {
+  Turn turn("MPI_Recv");
+  return PMPI_Recv(data, count, type, from, tag, comm, status);
+}
+
+extern "C" int MPI_Request_get_status(MPI_Request request, int *flag,
+                                      MPI_Status *status) {
+  Turn turn("MPI_Request_get_status");
+  return PMPI_Request_get_status(request, flag, status);
 }
 
 extern "C" int MPI_Get_processor_name(char *name, int *length) {

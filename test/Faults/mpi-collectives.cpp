@@ -5,9 +5,11 @@
 ///
 ///     mpirun -n 4 tprt-mpi-collectives
 ///     mpirun -n 4 tprt-mpi-collectives beside    # by a thread of their own
+///     mpirun -n 4 tprt-mpi-collectives links     # on three links at once
 
 #include "BesideWorld.h"
 #include "CollectiveCases.h"
+#include "LinkCases.h"
 
 #include "runtime/Core/Backend.h"
 
@@ -15,21 +17,24 @@
 
 using namespace tprt;
 
-static absl::Status check(World &world, bool beside) {
-  if (!beside)
+static absl::Status check(World &world, absl::string_view mode) {
+  if (mode.empty())
     return checkCollectives(world);
-  TPRT_ASSIGN_OR_RETURN(std::unique_ptr<Progress> progress,
-                        Progress::start(world, {{}, absl::Seconds(20)}));
+  TPRT_ASSIGN_OR_RETURN(
+      std::unique_ptr<Progress> progress,
+      Progress::start(world, {absl::Seconds(20), test::kNumLinkCasesLinks}));
+  if (mode == "links")
+    return progress->settle(test::checkLinks(world, *progress));
   test::BesideWorld besides(world, *progress);
   return progress->settle(checkCollectives(besides));
 }
 
-static absl::Status run(bool beside) {
+static absl::Status run(absl::string_view mode) {
   TPRT_ASSIGN_OR_RETURN(Plugin::CreateWorld createWorld, loadTransport("mpi"));
   TPRT_ASSIGN_OR_RETURN(std::unique_ptr<World> world,
                         createWorld(absl::Seconds(20)));
   TPRT_RETURN_IF_ERROR(world->connect());
-  absl::Status status = check(*world, beside);
+  absl::Status status = check(*world, mode);
   if (!status.ok()) {
     world->fail(status);
     world->depart();
@@ -39,8 +44,8 @@ static absl::Status run(bool beside) {
   return world->finalize();
 }
 
-int main(int argc, char **) {
-  absl::Status status = run(/*beside=*/argc > 1);
+int main(int argc, char **argv) {
+  absl::Status status = run(argc > 1 ? argv[1] : "");
   std::string text = status.ok() ? "right" : status.ToString();
   std::printf("%s\n", text.c_str());
   return status.ok() ? 0 : 1;

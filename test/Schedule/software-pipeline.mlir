@@ -63,20 +63,20 @@ step.program @five on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32
 
 // -----
 
-// Two iterations need no loop. What packs a source goes ahead with it, and a loop inside
-// keeps its iterations, whose views count loops from the inside.
+// Two iterations need no loop. What packs a source goes ahead with it, while the device
+// waits for the gather before, and a loop inside keeps its iterations, whose views count
+// loops from the inside.
 spmd.mesh @mesh <["x"=2]>
 
 // CHECK-LABEL: step.program @two
 // CHECK:       step.copy %{{.*}} to %[[P:.*]] : memref<64xf32> to memref<64xf32>
 // CHECK:       step.collective_start all_gather <{"x"}> %[[P]] to %[[A:.*]] :
+// CHECK:       step.copy %{{.*}} to %[[Q:.*]] : memref<64xf32, strided<[1], offset: 64>> to memref<64xf32>
+// CHECK:       %[[T:.*]] = step.collective_start all_gather <{"x"}> %[[Q]] to %[[B:.*]] :
 // CHECK:       step.copy %[[A]]
 // CHECK:       step.loop 3 {
 // CHECK-NEXT:    step.view %{{.*}} by 128 of loop 0
 // CHECK-NEXT:    step.copy %[[A]]
-// CHECK:       step.copy %{{.*}} to %[[Q:.*]] : memref<64xf32, strided<[1], offset: 64>> to memref<64xf32>
-// CHECK:       %[[T:.*]] = step.collective_start all_gather <{"x"}> %[[Q]] to %[[B:.*]] :
-// CHECK-NEXT:  step.copy
 // CHECK:       step.collective_done %[[T]]
 // CHECK-NEXT:  step.copy %[[B]] to %{{.*}} : memref<128xf32> to memref<128xf32, strided<[1], offset: 384>>
 // CHECK:       step.loop 3 {

@@ -53,6 +53,9 @@ How to run
   --run_timeout=S       seconds that a run may take (no limit)
   --link_us=US          emulate a link between ranks on CPUs: each collective lasts at least US
   --link_gbps=GBPS      microseconds and what a rank sends at GBPS, 1e9 bytes a second (no limits)
+  --axis_link=AXIS:US:GBPS,..
+                        the same for the collectives along an axis, in place of --link_us and
+                        --link_gbps
   --version             the versions of this tool and of the artifacts that it runs
 
 Options can be written with dashes in place of underscores: --link-us.

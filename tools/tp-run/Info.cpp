@@ -2,6 +2,7 @@
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Info.h"
+#include "Times.h"
 
 #include "runtime/Core/Artifact.h"
 #include "runtime/Core/Errors.h"
@@ -102,6 +103,8 @@ public:
                     artifact.getTarget(), "\n");
     addRow("format", getFormat());
     addRow("mesh", getMesh());
+    if (artifact.getNumLinks() > 1)
+      addRow("links", getLinks());
     if (std::string code = getCode(); !code.empty())
       addRow("runs on", code);
     for (const EntryRow &entry : artifact.rows<EntryRow>())
@@ -138,6 +141,14 @@ private:
         absl::StrJoin(axes, ","), ", ",
         count(artifact.getNumDevices(), "device"),
         artifact.rows<DeviceRow>().empty() ? "" : ", in a custom order");
+  }
+
+  /// Returns the axes, grouped by the link that they share.
+  std::string getLinks() const {
+    std::vector<std::string> links;
+    for (uint32_t link = 0; link < artifact.getNumLinks(); ++link)
+      links.push_back(tprun::getAxes(artifact, link));
+    return absl::StrJoin(links, " | ");
   }
 
   /// Returns the CPU's features, or the GPUs for which there is code.

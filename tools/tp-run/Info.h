@@ -17,7 +17,7 @@ namespace tprun {
 /// device holds:
 ///
 ///     mlp.tpx: 42.4 KiB for cpu
-///       format  6, written with MLIR 22.1.8
+///       format  7, written with MLIR 22.1.8
 ///       mesh    model=4, 4 devices
 ///
 ///     entry mlp

@@ -28,6 +28,8 @@ ABSL_FLAG(double, run_timeout, 0,
           "seconds that a run may take; 0 sets no limit");
 ABSL_FLAG(double, link_us, 0, "emulated latency of each collective, in us");
 ABSL_FLAG(double, link_gbps, 0, "emulated bandwidth of a rank; 0: no limit");
+ABSL_FLAG(std::vector<std::string>, axis_link, {},
+          "AXIS:US:GBPS, the emulated link of the collectives along an axis");
 ABSL_FLAG(std::string, weights, "", "safetensors file or folder");
 ABSL_FLAG(std::string, entry, "", "the function to run");
 ABSL_FLAG(uint64_t, seed, 1, "seed for random inputs, sampling, training");
@@ -51,17 +53,38 @@ ABSL_FLAG(std::string, end_token, "", "stop after one of these tokens");
 
 using namespace tprt;
 
-static absl::Status checkLink(const tprun::Options &options) {
-  for (double value : {options.link.us, options.link.gbps})
-    if (!std::isfinite(value) || value < 0)
-      return makeError(
-          ErrorCode::BadOption,
-          "--link_us (microseconds) and --link_gbps (1e9 bytes a second) must "
-          "not be negative; leave an option out to set no limit");
-  if (options.link.isEmulated() && options.backend != "cpu")
+static bool isLink(const Link &link) {
+  return std::isfinite(link.us) && link.us >= 0 && std::isfinite(link.gbps) &&
+         link.gbps >= 0;
+}
+
+/// Reads the options about emulated links.
+static absl::Status readNetwork(tprun::Options &options) {
+  Network &network = options.network;
+  network.link = {absl::GetFlag(FLAGS_link_us), absl::GetFlag(FLAGS_link_gbps)};
+  if (!isLink(network.link))
+    return makeError(
+        ErrorCode::BadOption,
+        "--link_us (microseconds) and --link_gbps (1e9 bytes a second) must "
+        "not be negative; leave an option out to set no limit");
+  for (const std::string &text : absl::GetFlag(FLAGS_axis_link)) {
+    std::vector<std::string> parts = absl::StrSplit(text, ':');
+    Network::AxisLink own;
+    if (parts.size() != 3 || parts[0].empty() ||
+        !absl::SimpleAtod(parts[1], &own.link.us) ||
+        !absl::SimpleAtod(parts[2], &own.link.gbps) || !isLink(own.link))
+      return makeError(ErrorCode::BadOption,
+                       "--axis_link expects AXIS:US:GBPS, an axis of the mesh "
+                       "and two numbers that are not negative, got '",
+                       text, "'; write --axis_link=data:100:1.25");
+    own.axis = parts[0];
+    network.axes.push_back(std::move(own));
+  }
+  if (network.isEmulated() && options.backend != "cpu")
     return makeError(ErrorCode::BadOption,
-                     "--link_us and --link_gbps emulate a link between ranks "
-                     "on CPUs: leave them out, or leave out --backend=",
+                     "--link_us, --link_gbps and --axis_link emulate links "
+                     "between ranks on CPUs: leave them out, or leave out "
+                     "--backend=",
                      options.backend);
   return absl::OkStatus();
 }
@@ -156,7 +179,6 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
   double runTimeout = absl::GetFlag(FLAGS_run_timeout);
   options.runTimeout =
       runTimeout == 0 ? absl::InfiniteDuration() : absl::Seconds(runTimeout);
-  options.link = {absl::GetFlag(FLAGS_link_us), absl::GetFlag(FLAGS_link_gbps)};
   options.weights = absl::GetFlag(FLAGS_weights);
   options.entry = absl::GetFlag(FLAGS_entry);
   options.seed = absl::GetFlag(FLAGS_seed);
@@ -189,7 +211,7 @@ absl::StatusOr<tprun::Options> tprun::parseOptions(int argc, char **argv,
                      "--timeout and --max_tokens must be positive; --ranks, "
                      "--threads, --bench, --warmup, --run_timeout and "
                      "--temperature must not be negative");
-  TPRT_RETURN_IF_ERROR(checkLink(options));
+  TPRT_RETURN_IF_ERROR(readNetwork(options));
   TPRT_RETURN_IF_ERROR(checkTraining(options));
   TPRT_RETURN_IF_ERROR(checkTogether(options));
   return options;

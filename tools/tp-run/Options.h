@@ -30,7 +30,7 @@ struct Options {
   int threads = 0;
   absl::Duration timeout;
   absl::Duration runTimeout;
-  tprt::Link link; ///< Emulated between ranks.
+  tprt::Network network; ///< Emulated between ranks.
   std::string weights;
   /// The name=value of every --input, in order.
   std::vector<std::pair<std::string, std::string>> inputs;

@@ -6,12 +6,14 @@
 #include "OutputFile.h"
 #include "runtime/Core/Errors.h"
 
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
 using namespace tprt;
 
@@ -91,18 +93,30 @@ absl::Status tprun::benchmark(Session &session, const std::string &entry,
   return absl::OkStatus();
 }
 
+std::string tprun::getAxes(const Artifact &artifact, uint32_t link) {
+  std::vector<absl::string_view> names;
+  for (const MeshAxis &axis : artifact.rows<MeshAxis>())
+    if (axis.link == link)
+      names.push_back(artifact.text(axis.name));
+  return absl::StrJoin(names, ", ");
+}
+
 absl::Status tprun::writeTrace(const Session &session,
                                absl::Span<const Session::RankTimes> recorded,
                                const std::string &path) {
   const Artifact &artifact = session.getArtifact();
+  auto numLinks = static_cast<int>(artifact.getNumLinks());
   nlohmann::json events = nlohmann::json::array();
   int64_t origin = INT64_MAX;
   for (const auto &[rank, steps] : recorded)
     if (!steps.empty())
       origin = std::min(origin, steps.front().begin);
   for (const auto &[rank, steps] : recorded) {
-    // In the trace, collectives that overlap with steps get their own row.
-    int beside = session.getNumRanks() + rank;
+    // In the trace, collectives that overlap with steps get a row for each
+    // link.
+    auto getLane = [&, rank = rank](uint32_t link) {
+      return session.getNumRanks() + rank * numLinks + static_cast<int>(link);
+    };
     auto nameLane = [&](int lane, const std::string &name) {
       events.push_back({{"ph", "M"},
                         {"name", "thread_name"},
@@ -123,16 +137,24 @@ absl::Status tprun::writeTrace(const Session &session,
            {"dur", static_cast<double>(end - begin) / 1e3}});
     };
     nameLane(rank, absl::StrCat("rank ", rank));
-    bool hasBeside = false;
+    std::set<uint32_t> used;
     for (const StepTime &time : steps) {
       add(rank, time, time.begin, time.end);
       if (time.carriedEnd == 0)
         continue;
-      add(beside, time, time.carriedBegin, time.carriedEnd);
-      hasBeside = true;
+      const StepRow &step = artifact.rows<StepRow>()[time.step];
+      uint32_t group = artifact.rows<CollectiveRow>()[step.row].communicator;
+      for (uint32_t link :
+           artifact.getLinks(artifact.rows<CommunicatorRow>()[group])) {
+        add(getLane(link), time, time.carriedBegin, time.carriedEnd);
+        used.insert(link);
+      }
     }
-    if (hasBeside)
-      nameLane(beside, absl::StrCat("rank ", rank, ", collectives"));
+    for (uint32_t link : used)
+      nameLane(getLane(link),
+               absl::StrCat("rank ", rank, ", collectives",
+                            numLinks > 1 ? " along " : "",
+                            numLinks > 1 ? getAxes(artifact, link) : ""));
   }
   // A name that is not UTF-8 cannot be in JSON: its invalid bytes are replaced.
   std::string text = nlohmann::json{{"traceEvents", events}}.dump(

@@ -21,10 +21,13 @@ absl::Status benchmark(tprt::Session &session, const std::string &entry,
                        const std::string &trace);
 
 /// Writes the steps of recorded runs as a Chrome trace: one row per rank, and
-/// one for the collectives that overlapped with its steps.
+/// one for the collectives on each link that overlapped with its steps.
 absl::Status writeTrace(const tprt::Session &session,
                         absl::Span<const tprt::Session::RankTimes> recorded,
                         const std::string &path);
+
+/// Returns the names of the axes that use a link, separated by commas.
+std::string getAxes(const tprt::Artifact &artifact, uint32_t link);
 
 /// Returns where this process writes its trace. Under MPI each process has its
 /// own file: FILE, FILE.1, FILE.2, ..

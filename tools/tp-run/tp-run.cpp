@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
   sessionOptions.threads = options->threads;
   sessionOptions.timeout = options->timeout;
   sessionOptions.runTimeout = options->runTimeout;
-  sessionOptions.link = options->link;
+  sessionOptions.network = options->network;
   sessionOptions.allowTF32 = options->allowTF32;
   // Open MPI, MPICH and `srun --mpi=pmix` set these variables.
   if (std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE") ||

@@ -54,4 +54,23 @@ TEST(LinkTest, TakesLatencyAndBytes) {
   EXPECT_FALSE((tprt::Link{}.isEmulated()));
 }
 
+TEST(LinkTest, ACollectiveIsAsSlowAsItsSlowestAxis) {
+  tprt::Network network;
+  EXPECT_FALSE(network.isEmulated());
+  network.axes = {{"data", {100, 2}}, {"pod", {500, 0}}};
+  EXPECT_TRUE(network.isEmulated());
+  network.link = {5, 50};
+  auto getSlowest = [&](std::vector<absl::string_view> axes) {
+    tprt::Link link = network.getSlowest(axes);
+    return std::pair(link.us, link.gbps);
+  };
+  EXPECT_EQ(getSlowest({"model"}), std::pair(5.0, 50.0));
+  EXPECT_EQ(getSlowest({"data"}), std::pair(100.0, 2.0));
+  EXPECT_EQ(getSlowest({"model", "data"}), std::pair(100.0, 2.0));
+  // No limit of bandwidth along one axis leaves that of the other.
+  EXPECT_EQ(getSlowest({"pod"}), std::pair(500.0, 0.0));
+  EXPECT_EQ(getSlowest({"data", "pod"}), std::pair(500.0, 2.0));
+  EXPECT_EQ(getSlowest({}), std::pair(0.0, 0.0));
+}
+
 } // namespace

@@ -135,6 +135,30 @@ TEST(MachineTest, LinksComeFromTheMachineOnlyWhereTheMeshHasNone) {
   EXPECT_FALSE(withMachineLinks(bare, std::nullopt).hasLinks);
 }
 
+/// Axes of equal speed share a link, others have links of their own. A
+/// collective along both occupies both, and takes the time of the slower one.
+TEST(MachineTest, AxesOfDifferentSpeedsHaveDifferentLinks) {
+  Mesh mesh;
+  mesh.axes = {{"pod", 2, {20e-6, 1e-10}},
+               {"x", 4, {2e-6, 1e-11}},
+               {"host", 2, {20e-6, 1e-10}},
+               {"y", 4, {2e-6, 1e-10}}};
+  mesh.hasLinks = true;
+  EXPECT_EQ(getAxisLinks(mesh), (llvm::SmallVector<unsigned>{0, 1, 0, 2}));
+  using Links = llvm::SmallVector<unsigned, 2>;
+  const AxisRef pod = {0, 1, 2}, x = {1, 1, 4}, half = {1, 2, 2},
+                host = {2, 1, 2};
+  EXPECT_EQ(getLinks(mesh, {x}), Links{1});
+  EXPECT_EQ(getLinks(mesh, {half}), Links{1});
+  EXPECT_EQ(getLinks(mesh, {host, pod}), Links{0});
+  EXPECT_EQ(getLinks(mesh, {x, pod}), (Links{0, 1}));
+  EXPECT_DOUBLE_EQ(getCollectiveTime(mesh, {x, pod}, 1e6), 20e-6 + 1e-10 * 1e6);
+  EXPECT_EQ(getLinks(mesh, {}), Links{0});
+  Mesh bare;
+  bare.axes = {{"x", 2, {}}, {"y", 2, {}}};
+  EXPECT_EQ(getAxisLinks(bare), (llvm::SmallVector<unsigned>{0, 0}));
+}
+
 /// On hosts of two devices, 0 and 1 are on the first one. Where the mesh has
 /// which device decides along which axis hosts meet.
 TEST(MachineTest, AnAxisThatJoinsHostsHasTheirLink) {

@@ -559,6 +559,8 @@ TEST(Artifact, RefusesRowsThatContradict) {
          p.addInput("big", DType::F32,
                     {{int64_t{1} << 40, {}}, {int64_t{1} << 40, {}}});
        }},
+      {"a link that follows none",
+       [](auto &p) { p.writer.add(MeshAxis{p.writer.text("w"), 1, 2}); }},
       {"uneven sub-axis",
        [](auto &p) { p.writer.template addAll<AxisRefRow>({{1, 0, 3, 2}}); }},
       {"axis twice",
@@ -713,6 +715,33 @@ TEST(Artifact, RefusesCombinesOfNothing) {
     EXPECT_EQ(getErrorCode(Artifact::fromBytes(program.finish()).status()),
               isFine ? ErrorCode(0) : ErrorCode::ArtifactCorrupt);
   }
+}
+
+// Links are numbered in the order of axes. A group along several axes uses the
+// links of all of them.
+TEST(Artifact, KnowsTheLinksOfAGroup) {
+  TestProgram program;
+  for (auto [name, link] :
+       {std::pair("pod", 0), {"x", 1}, {"host", 0}, {"y", 2}})
+    program.writer.add(
+        MeshAxis{program.writer.text(name), 2, static_cast<uint32_t>(link)});
+  auto getRow = [&](std::initializer_list<uint32_t> axes) {
+    std::vector<AxisRefRow> refs;
+    for (uint32_t axis : axes)
+      refs.push_back({axis, 0, 1, 2});
+    return CommunicatorRow{
+        program.writer.addAll<AxisRefRow>(absl::MakeConstSpan(refs))};
+  };
+  CommunicatorRow pods = getRow({2, 0}), x = getRow({1}),
+                  all = getRow({3, 1, 0}), none = {};
+  auto artifact = Artifact::fromBytes(program.finish());
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  using Links = std::vector<uint32_t>;
+  EXPECT_EQ((*artifact)->getNumLinks(), 3u);
+  EXPECT_EQ((*artifact)->getLinks(pods), Links{0});
+  EXPECT_EQ((*artifact)->getLinks(x), Links{1});
+  EXPECT_EQ((*artifact)->getLinks(all), (Links{0, 1, 2}));
+  EXPECT_EQ((*artifact)->getLinks(none), Links{0});
 }
 
 } // namespace

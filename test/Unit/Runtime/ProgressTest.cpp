@@ -4,6 +4,7 @@
 #include "runtime/Communicators/Progress.h"
 #include "BesideWorld.h"
 #include "CollectiveCases.h"
+#include "LinkCases.h"
 #include "RankRuns.h"
 #include "TestKernels.h"
 #include "runtime/Core/Session.h"
@@ -57,7 +58,7 @@ std::vector<Sum> makeSums(int ranks, int64_t count = 1) {
 class BesideCollectives : public testing::TestWithParam<int> {};
 
 TEST_P(BesideCollectives, ComputeTheirDefinition) {
-  auto statuses = runBeside(GetParam(), {{}, absl::Seconds(60)},
+  auto statuses = runBeside(GetParam(), {absl::Seconds(60)},
                             [](World &world, Progress &progress) {
                               BesideWorld beside(world, progress);
                               return checkCollectives(beside);
@@ -70,10 +71,11 @@ INSTANTIATE_TEST_SUITE_P(Threads, BesideCollectives, testing::Values(1, 2, 3));
 
 TEST(Progress, FinishesInAnyOrder) {
   std::vector<Sum> small = makeSums(2), large = makeSums(2, 100000);
-  auto statuses = runBeside(
-      2, {{1000, 0}, absl::Seconds(20)}, [&](World &world, Progress &progress) {
+  auto statuses =
+      runBeside(2, {absl::Seconds(20)}, [&](World &world, Progress &progress) {
         int rank = world.getRank();
-        TPRT_ASSIGN_OR_RETURN(auto group, progress.split({0, 1}));
+        TPRT_ASSIGN_OR_RETURN(auto group,
+                              progress.split({0, 1}, {{0}, {1000, 0}}));
         for (int round = 0; round < 20; ++round) {
           small[rank].result[0] = large[rank].result[0] = 0;
           TPRT_RETURN_IF_ERROR(group->start(0, large[rank].call("large")));
@@ -93,8 +95,8 @@ TEST(Progress, FinishesInAnyOrder) {
 TEST(Progress, ARankThatFailsFreesTheOthersAtOnce) {
   absl::Time begin = absl::Now();
   std::vector<Sum> sums = makeSums(3);
-  auto statuses = runBeside(
-      3, {{}, absl::Seconds(300)}, [&](World &world, Progress &progress) {
+  auto statuses =
+      runBeside(3, {absl::Seconds(300)}, [&](World &world, Progress &progress) {
         int rank = world.getRank();
         TPRT_ASSIGN_OR_RETURN(auto group, progress.split({0, 1, 2}));
         TPRT_RETURN_IF_ERROR(group->start(0, sums[rank].call("first")));
@@ -118,8 +120,8 @@ TEST(Progress, ARankThatFailsFreesTheOthersAtOnce) {
 
 TEST(Progress, ARankThatDoesNotComeIsNamedWhileTheOtherComputes) {
   std::vector<Sum> sums = makeSums(2);
-  auto statuses = runBeside(
-      2, {{}, absl::Seconds(1)}, [&](World &world, Progress &progress) {
+  auto statuses =
+      runBeside(2, {absl::Seconds(1)}, [&](World &world, Progress &progress) {
         TPRT_ASSIGN_OR_RETURN(auto group, progress.split({0, 1}));
         if (world.getRank() == 0)
           TPRT_RETURN_IF_ERROR(group->start(0, sums[0].call("mlp.out")));
@@ -138,9 +140,10 @@ TEST(Progress, ARankThatDoesNotComeIsNamedWhileTheOtherComputes) {
 TEST(Progress, ALinkSlowerThanTheDeadlineIsRefused) {
   std::vector<Sum> sums = makeSums(2);
   auto statuses =
-      runBeside(2, {{5e6, 0}, absl::Seconds(1)},
+      runBeside(2, {absl::Seconds(1)},
                 [&](World &world, Progress &progress) -> absl::Status {
-                  TPRT_ASSIGN_OR_RETURN(auto group, progress.split({0, 1}));
+                  TPRT_ASSIGN_OR_RETURN(
+                      auto group, progress.split({0, 1}, {{0}, {5e6, 0}}));
                   TPRT_RETURN_IF_ERROR(
                       group->start(0, sums[world.getRank()].call("mlp.out")));
                   return group->finish(0);
@@ -165,7 +168,7 @@ TEST(Progress, LeavesNoThreadBehind) {
   int before = count();
   std::vector<Sum> sums = makeSums(2);
   for (bool fails : {false, true})
-    runBeside(2, {{}, absl::Seconds(20)},
+    runBeside(2, {absl::Seconds(20)},
               [&](World &world, Progress &progress) -> absl::Status {
                 TPRT_ASSIGN_OR_RETURN(auto group, progress.split({0, 1}));
                 int rank = world.getRank();
@@ -183,11 +186,11 @@ TEST(Progress, TheLinkTakesItsTimeFromTheLastStartOn) {
   constexpr int64_t kCount = 500000; // 2 MB, of which a rank of two sends 2 MB
   std::vector<Sum> sums = makeSums(2, kCount);
   std::vector<absl::Time> starts(2), ends(2);
-  auto statuses = runBeside(
-      2, {{10000, 0.1}, absl::Seconds(20)},
-      [&](World &world, Progress &progress) {
+  auto statuses =
+      runBeside(2, {absl::Seconds(20)}, [&](World &world, Progress &progress) {
         int rank = world.getRank();
-        TPRT_ASSIGN_OR_RETURN(auto group, progress.split({0, 1}));
+        TPRT_ASSIGN_OR_RETURN(auto group,
+                              progress.split({0, 1}, {{0}, {10000, 0.1}}));
         if (rank == 1)
           absl::SleepFor(absl::Milliseconds(100));
         starts[rank] = absl::Now();
@@ -204,6 +207,117 @@ TEST(Progress, TheLinkTakesItsTimeFromTheLastStartOn) {
   for (int rank : {0, 1}) // of 10 + 20 ms each
     EXPECT_GE(ends[rank] - starts[1], absl::Milliseconds(59.9));
   EXPECT_LT(ends[0] - starts[1], absl::Seconds(1));
+}
+
+/// What four ranks do that are two by two: pairs along a fast axis, and pairs
+/// along a slow one.
+struct Grid {
+  Grid(Progress &progress, int rank, double slowUs)
+      : slow(*progress.split({rank % 2, rank % 2 + 2}, {{0}, {slowUs, 0}})),
+        fast(*progress.split({rank / 2 * 2, rank / 2 * 2 + 1},
+                             {{1}, {1000, 0}})),
+        both(*progress.split({0, 1, 2, 3}, {{0, 1}, {1000, 0}})) {}
+  const std::unique_ptr<Communicator> slow, fast, both;
+};
+
+/// Fast collectives pass a slow one that was started before them. One along
+/// both axes waits for it, and those that are started later wait for that one.
+TEST(Progress, LinksCarryAtTheSameTime) {
+  std::vector<Sum> slow = makeSums(4), fast = makeSums(4), all = makeSums(4);
+  std::vector<absl::Duration> fastEnds(4), allEnds(4), lastEnds(4);
+  auto statuses = runBeside(
+      4, {absl::Seconds(20), 2}, [&](World &world, Progress &progress) {
+        int rank = world.getRank();
+        Grid grid(progress, rank, 300000);
+        absl::Time begin = absl::Now();
+        TPRT_RETURN_IF_ERROR(grid.slow->start(0, slow[rank].call("slow")));
+        for (int round = 0; round < 5; ++round) {
+          fast[rank].result[0] = 0;
+          TPRT_RETURN_IF_ERROR(grid.fast->start(1, fast[rank].call("fast")));
+          TPRT_RETURN_IF_ERROR(grid.fast->finish(1));
+          EXPECT_EQ(fast[rank].result[0], 2.0f);
+        }
+        fastEnds[rank] = absl::Now() - begin;
+        TPRT_RETURN_IF_ERROR(grid.both->start(2, all[rank].call("all")));
+        TPRT_RETURN_IF_ERROR(grid.fast->start(1, fast[rank].call("fast")));
+        TPRT_RETURN_IF_ERROR(grid.fast->finish(1));
+        lastEnds[rank] = absl::Now() - begin;
+        EXPECT_EQ(all[rank].result[0], 4.0f);
+        EXPECT_EQ(slow[rank].result[0], 2.0f);
+        TPRT_RETURN_IF_ERROR(grid.both->finish(2));
+        CarriedTime bothTime = progress.getLastTime();
+        TPRT_RETURN_IF_ERROR(grid.slow->finish(0));
+        EXPECT_GE(bothTime.begin, progress.getLastTime().end);
+        return absl::OkStatus();
+      });
+  for (const absl::Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status;
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_LT(fastEnds[rank], absl::Milliseconds(250)) << rank;
+    EXPECT_GE(lastEnds[rank], absl::Milliseconds(299)) << rank;
+  }
+}
+
+/// With one link, the fast ones wait for the slow one.
+TEST(Progress, OneLinkCarriesInOrder) {
+  std::vector<Sum> slow = makeSums(2), fast = makeSums(2);
+  auto statuses =
+      runBeside(2, {absl::Seconds(20)}, [&](World &world, Progress &progress) {
+        int rank = world.getRank();
+        TPRT_ASSIGN_OR_RETURN(auto along,
+                              progress.split({0, 1}, {{0}, {100000, 0}}));
+        TPRT_ASSIGN_OR_RETURN(auto other,
+                              progress.split({0, 1}, {{0}, {1000, 0}}));
+        absl::Time begin = absl::Now();
+        TPRT_RETURN_IF_ERROR(along->start(0, slow[rank].call("slow")));
+        TPRT_RETURN_IF_ERROR(other->start(1, fast[rank].call("fast")));
+        TPRT_RETURN_IF_ERROR(other->finish(1));
+        EXPECT_GE(absl::Now() - begin, absl::Milliseconds(100));
+        return along->finish(0);
+      });
+  for (const absl::Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(Progress, RandomOrdersOnSeveralLinks) {
+  auto statuses = runBeside(4, {absl::Seconds(60), kNumLinkCasesLinks},
+                            [](World &world, Progress &progress) {
+                              return checkLinks(world, progress);
+                            });
+  for (const absl::Status &status : statuses)
+    EXPECT_TRUE(status.ok()) << status;
+}
+
+/// A rank fails while both links are busy: the others leave both, with its
+/// cause, and so does what has not begun.
+TEST(Progress, AFailureLeavesAllLinks) {
+  absl::Time begin = absl::Now();
+  std::vector<Sum> slow = makeSums(4), fast = makeSums(4), all = makeSums(4);
+  auto statuses = runBeside(
+      4, {absl::Seconds(300), 2},
+      [&](World &world, Progress &progress) -> absl::Status {
+        int rank = world.getRank();
+        Grid grid(progress, rank, 100e6);
+        TPRT_RETURN_IF_ERROR(grid.slow->start(0, slow[rank].call("slow")));
+        if (rank == 3)
+          return progress.settle(
+              makeError(ErrorCode::KernelFailed, "softmax returned 7"));
+        TPRT_RETURN_IF_ERROR(grid.fast->start(1, fast[rank].call("fast")));
+        TPRT_RETURN_IF_ERROR(grid.both->start(2, all[rank].call("all")));
+        // Rank 2 waits for rank 3, the others for the slow link.
+        if (rank == 2)
+          return grid.fast->finish(1);
+        TPRT_RETURN_IF_ERROR(grid.fast->finish(1));
+        return grid.both->finish(2);
+      });
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(5));
+  for (int rank : {0, 1, 2}) {
+    EXPECT_EQ(getErrorCode(statuses[rank]), ErrorCode::PeerFailed);
+    EXPECT_NE(statuses[rank].message().find("softmax returned 7"),
+              absl::string_view::npos)
+        << statuses[rank];
+  }
+  EXPECT_EQ(getErrorCode(statuses[3]), ErrorCode::KernelFailed);
 }
 
 /// x summed over two ranks, and 200 ms of computing before its end or behind.
@@ -249,7 +363,7 @@ TEST(Progress, AFailedRunLeavesTheLink) {
   ASSERT_TRUE(artifact.ok()) << artifact.status();
   SessionOptions options;
   options.threads = 1;
-  options.link.us = 20e6;
+  options.network.link.us = 20e6;
   auto session = Session::open(options, *artifact);
   ASSERT_TRUE(session.ok()) << session.status();
   absl::Time begin = absl::Now();
@@ -267,7 +381,7 @@ TEST(Progress, ALateRunLeavesTheLink) {
   ASSERT_TRUE(artifact.ok()) << artifact.status();
   SessionOptions options;
   options.threads = 1;
-  options.link.us = 20e6;
+  options.network.link.us = 20e6;
   options.runTimeout = absl::Milliseconds(200);
   auto session = Session::open(options, *artifact);
   ASSERT_TRUE(session.ok()) << session.status();
@@ -287,7 +401,7 @@ TEST(Progress, ComputingHidesTheLink) {
     ASSERT_TRUE(artifact.ok()) << artifact.status();
     SessionOptions options;
     options.threads = 1;
-    options.link.us = 200000;
+    options.network.link.us = 200000;
     auto session = Session::open(options, *artifact);
     ASSERT_TRUE(session.ok()) << session.status();
     std::vector<float> x(8);

@@ -18,6 +18,12 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     needed soonest first. Gradients that are ready are summed during the rest of the
     backward pass, and weights are gathered ahead of their layer.
 
+    A link carries one collective at a time. Axes of equal speed share a link; axes of
+    different speeds (`links` of the mesh, or a machine with hosts) have links of their own,
+    and a collective along both occupies both. On a CPU, different links carry collectives at
+    the same time, so slow sums of gradients do not hold up fast tensor-parallel collectives.
+    On a GPU, one collective is in flight.
+
     Independent steps change their order where that is predicted to be 1 % faster and
     buffers take no more memory: a step that a transfer needs runs before one that can run
     during the transfer (list scheduling; Graham 1966). Each step computes what it did
