@@ -19,7 +19,8 @@
 /// its end. A copy that is under way leaves 0xff, too, where it is to arrive,
 /// until it is waited for. Blocks and warps run in ascending, in descending or
 /// in a random order, each warp as far as it can, so that what lacks a barrier
-/// goes wrong in one of them, and each block is the last one to end.
+/// goes wrong in one of them, and other blocks are the last to end. Blocks do
+/// not run side by side.
 /// Threads that wait for one that has ended, and a warp that does two things at
 /// once, are errors; what warpgroups multiply is as Products.h says.
 ///
