@@ -250,7 +250,7 @@ private:
         ++matmuls;
         break;
       case StepKind::CollectiveStart:
-        ++collectives;
+        collectives += !artifact.rows<CollectiveRow>()[step.row].joined;
         break;
       case StepKind::CollectiveDone:
         break;
