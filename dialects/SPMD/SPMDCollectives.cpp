@@ -250,52 +250,62 @@ static std::optional<CollectiveKind> parseLaunch(StringRef word) {
   return std::nullopt;
 }
 
+CollectiveKind CombinedOp::getPartKind(unsigned part) {
+  return *parseLaunch(cast<StringAttr>(getKinds()[part]).getValue());
+}
+
+CombinedOp CombinedOp::take(OpBuilder &builder, const llvm::BitVector &parts) {
+  SmallVector<Value> inputs;
+  SmallVector<Type> types;
+  SmallVector<Attribute> kinds, in, out;
+  for (unsigned part : parts.set_bits()) {
+    inputs.push_back(getInputs()[part]);
+    types.push_back(getOutputs()[part].getType());
+    kinds.push_back(getKinds()[part]);
+    in.push_back(getInShardings()[part]);
+    out.push_back(getOutShardings()[part]);
+  }
+  return create(builder, getLoc(), types, builder.getArrayAttr(kinds), inputs,
+                builder.getArrayAttr(in), builder.getArrayAttr(out));
+}
+
 LogicalResult CombinedOp::verify() {
-  std::optional<CollectiveKind> kind = parseLaunch(getKind());
-  if (!kind)
-    return tp::emitOpError(*this, ErrorCode::BadAttribute)
-           << "'" << getKind()
-           << "' is not a collective that sends data; write all_reduce, "
-              "reduce_scatter, all_gather, all_to_all or collective_permute";
+  for (auto word : getKinds().getAsValueRange<StringAttr>())
+    if (!parseLaunch(word))
+      return tp::emitOpError(*this, ErrorCode::BadAttribute)
+             << "'" << word
+             << "' is not a collective that sends data; write all_reduce, "
+                "reduce_scatter, all_gather, all_to_all or collective_permute";
   size_t parts = getInputs().size();
-  if (parts == 0 || getOutputs().size() != parts ||
-      getInShardings().size() != parts || getOutShardings().size() != parts)
+  if (parts == 0 || getKinds().size() != parts ||
+      getOutputs().size() != parts || getInShardings().size() != parts ||
+      getOutShardings().size() != parts)
     return tp::emitOpError(*this, ErrorCode::TypeMismatch)
-           << "expects at least one input, and for each input one result, one "
-              "`in` sharding and one `out` sharding";
+           << "expects at least one input, and for each input one kind, one "
+              "result, one `in` sharding and one `out` sharding";
   for (unsigned part = 0; part < parts; ++part)
-    if (failed(verifyCollective(*this, *kind, std::nullopt, {}, part)))
+    if (failed(
+            verifyCollective(*this, getPartKind(part), std::nullopt, {}, part)))
       return failure();
 
   AxisList axes = getGroupAxes(getStep(*this));
-  bool reduces = isReduction(*kind);
   for (unsigned part = 1; part < parts; ++part) {
     auto differs = [&](StringRef what) {
       return tp::emitOpError(*this, ErrorCode::CollectiveMismatch)
              << "expects all parts of a combined collective to have the same "
              << what << ", but part " << part << " differs from part 0";
     };
-    auto elementOf = [&](unsigned of) {
-      return cast<RankedTensorType>(getInputs()[of].getType()).getElementType();
-    };
-    ShardingAttr in = getPartInSharding(part), out = getPartOutSharding(part);
-    if (in.getMesh() != getInSharding().getMesh())
+    if (getPartInSharding(part).getMesh() != getInSharding().getMesh())
       return differs("mesh");
-    if (elementOf(part) != elementOf(0))
-      return differs("element type");
-    if (reduces && in.getKind() != getInSharding().getKind())
-      return differs("reduction");
-    if (*kind == CollectiveKind::CollectivePermute
-            ? in != getInSharding() || out != getOutSharding()
-            : getGroupAxes(getStep(*this, part)) != axes)
+    if (getGroupAxes(getStep(*this, part)) != axes)
       return differs("axes in the same order");
   }
   return success();
 }
 
-CollectiveKind spmd::getKind(CollectiveOpInterface op) {
+CollectiveKind spmd::getKind(CollectiveOpInterface op, unsigned part) {
   return llvm::TypeSwitch<Operation *, CollectiveKind>(op)
-      .Case([](CombinedOp op) { return *parseLaunch(op.getKind()); })
+      .Case([&](CombinedOp op) { return op.getPartKind(part); })
       .Case([](AllReduceOp) { return CollectiveKind::AllReduce; })
       .Case([](ReduceScatterOp) { return CollectiveKind::ReduceScatter; })
       .Case([](AllGatherOp) { return CollectiveKind::AllGather; })
@@ -311,7 +321,7 @@ const ReshardStep &spmd::getStep(CollectiveOpInterface op, unsigned part) {
   // The op's verifier has checked that this step exists.
   return std::get<ReshardStep>(
       ShardingResolver::get(op->getContext())
-          .getStep(getKind(op), in, op.getPartOutSharding(part),
+          .getStep(getKind(op, part), in, op.getPartOutSharding(part),
                    getGlobalType(op, part), lookupMesh(op, in.getMesh())));
 }
 

@@ -118,6 +118,42 @@ static void printShardings(OpAsmPrinter &printer, Operation *,
   printer << ']';
 }
 
+/// Parses the parts of a combined collective: their kinds, of which one word
+/// stands for all parts, and their operands.
+static ParseResult
+parseParts(OpAsmParser &parser, ArrayAttr &kinds,
+           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &inputs) {
+  SmallVector<StringRef> words;
+  StringRef word;
+  bool isOne = succeeded(parser.parseOptionalKeyword(&word));
+  if (!isOne &&
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseKeyword(&words.emplace_back());
+      }))
+    return failure();
+  if (parser.parseOperandList(inputs))
+    return failure();
+  if (isOne)
+    words.assign(inputs.size(), word);
+  kinds = parser.getBuilder().getStrArrayAttr(words);
+  return success();
+}
+
+static void printParts(OpAsmPrinter &printer, Operation *, ArrayAttr kinds,
+                       OperandRange inputs) {
+  auto words = llvm::map_range(kinds.getAsRange<StringAttr>(),
+                               [](StringAttr kind) { return kind.getValue(); });
+  if (!kinds.empty() && kinds.size() == inputs.size() &&
+      llvm::all_equal(kinds)) {
+    printer << *words.begin() << ' ';
+  } else {
+    printer << '[';
+    llvm::interleaveComma(words, printer);
+    printer << "] ";
+  }
+  printer.printOperands(inputs);
+}
+
 /// Parses the moves of an all-to-all: `["x": 0 -> 1, "y": 0 -> 2]` moves axis x
 /// from dimension 0 to dimension 1.
 static ParseResult parseMoves(OpAsmParser &parser, AxisListAttr &axes,

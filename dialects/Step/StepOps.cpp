@@ -370,6 +370,15 @@ LogicalResult ChooseOp::verify() {
 // Collectives
 //===----------------------------------------------------------------------===//
 
+/// The step before or after an op; null if there is none.
+static Operation *getNeighbour(Operation *op,
+                               Operation *(Operation::*advance)()) {
+  do
+    op = (op->*advance)();
+  while (op && isBufferOp(op));
+  return op;
+}
+
 LogicalResult CollectiveStartOp::verify() {
   FailureOr<int64_t> size = getGroupSize(*this, getAxes().getAxes());
   if (failed(size))
@@ -405,7 +414,33 @@ LogicalResult CollectiveStartOp::verify() {
     return tp::emitOpError(*this, ErrorCode::BadAttribute)
            << "expects a permutation of the group's " << group
            << " devices if the collective permutes, and none otherwise";
+  if (!getJoined())
+    return success();
+  auto before = dyn_cast_if_present<CollectiveStartOp>(
+      getNeighbour(*this, &Operation::getPrevNode));
+  if (!before || before.getAxes() != getAxes())
+    return tp::emitOpError(*this, ErrorCode::BadAttribute)
+           << "expects the step before a joined collective to be a "
+              "step.collective_start along the same axes";
   return success();
+}
+
+CollectiveDoneOp CollectiveStartOp::getDone() {
+  return cast<CollectiveDoneOp>(*getToken().user_begin());
+}
+
+SmallVector<CollectiveStartOp, 1> CollectiveStartOp::getLaunch() {
+  SmallVector<CollectiveStartOp, 1> launch;
+  if (getJoined())
+    return launch;
+  launch.push_back(*this);
+  while (auto next = dyn_cast_if_present<CollectiveStartOp>(
+             getNeighbour(launch.back(), &Operation::getNextNode))) {
+    if (!next.getJoined())
+      break;
+    launch.push_back(next);
+  }
+  return launch;
 }
 
 unsigned CombineOp::getFirstWritten() { return getSources().size(); }

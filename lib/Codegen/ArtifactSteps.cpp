@@ -238,6 +238,7 @@ LogicalResult ArtifactBuilder::addCollective(step::CollectiveStartOp op) {
   row.destination = getBuffer(op.getDestination());
   if (op.getPermutation())
     row.permutation = addIntegers(*op.getPermutation());
+  row.joined = op.getJoined();
   uint32_t index = writer.add(row);
   collectives[op.getToken()] = index;
   pushStep(op, tprt::StepKind::CollectiveStart, index);

@@ -203,40 +203,78 @@ static Value getSource(Value value) {
   return value;
 }
 
+/// Appends a word to words that are separated by a plus, unless it is there.
+static void addWord(std::string &words, StringRef word) {
+  if (!llvm::is_contained(llvm::split(words, '+'), word))
+    words += (words.empty() ? "" : "+") + word.str();
+}
+
+std::string CollectiveCost::getName() const {
+  std::string name;
+  for (const CollectiveShare &share : shares)
+    addWord(name, tp::stringify(share.kind));
+  return name;
+}
+
+std::string CollectiveCost::getReductions() const {
+  std::string name;
+  for (const CollectiveShare &share : shares)
+    if (share.reduce)
+      addWord(name, tp::stringify(*share.reduce));
+  return name.empty() ? "none" : name;
+}
+
+static CollectiveShare &getShare(SmallVectorImpl<CollectiveShare> &shares,
+                                 CollectiveKind kind,
+                                 std::optional<ReduceKind> reduce) {
+  auto share = llvm::find_if(shares, [&](const CollectiveShare &share) {
+    return share.kind == kind && share.reduce == reduce;
+  });
+  if (share != shares.end())
+    return *share;
+  shares.push_back({kind, reduce});
+  return shares.back();
+}
+
 std::optional<CollectiveCost>
 tp::cost::getCollectiveCost(Operation *op, ShardingTable &table) {
   const Mesh &mesh = table.getMesh();
   CollectiveCost launch;
   launch.op = op;
-  double elements;
   if (auto shift = dyn_cast<ShiftOp>(op)) {
     std::optional<LocalTensor> local = getLocalTensor(shift.getInput(), table);
     if (!local)
       return std::nullopt;
-    launch.kind = CollectiveKind::CollectivePermute;
     launch.axes = resolveAxes(shift.getAxes().getAxes(), mesh);
-    launch.bytes = local->getBytes();
-    elements = getBufferElements(local->sharding, local->global.getShape());
+    launch.shares.push_back(
+        {CollectiveKind::CollectivePermute, /*reduce=*/std::nullopt,
+         local->getBytes(),
+         double(getBufferElements(local->sharding, local->global.getShape())) *
+             getElementBytes(shift.getType())});
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     const ReshardStep &step = spmd::getStep(collective);
     if (isFree(step.kind))
       return std::nullopt;
-    launch.kind = step.kind;
     launch.axes = step.axes;
-    if (isReduction(step.kind))
-      launch.reduce = collective.getInSharding().getKind();
-    elements = 0;
     for (unsigned part = 0; part < op->getNumOperands(); ++part) {
       const ReshardStep &own = spmd::getStep(collective, part);
-      launch.bytes +=
-          own.payload * getElementBytes(op->getOperand(0).getType());
-      elements += own.getWire();
+      std::optional<ReduceKind> reduce;
+      if (isReduction(own.kind))
+        reduce = collective.getPartInSharding(part).getKind();
+      CollectiveShare &share = getShare(launch.shares, own.kind, reduce);
+      int64_t size = getElementBytes(op->getOperand(part).getType());
+      share.bytes += own.payload * size;
+      share.wireBytes += own.getWire() * size;
     }
   } else {
     return std::nullopt;
   }
-  launch.wireBytes =
-      std::ceil(elements * getElementBytes(op->getOperand(0).getType()));
+  double sent = 0;
+  for (const CollectiveShare &share : launch.shares) {
+    launch.bytes += share.bytes;
+    sent += share.wireBytes;
+  }
+  launch.wireBytes = std::ceil(sent);
   for (Value operand : op->getOperands())
     launch.sources.push_back(getSource(operand));
   launch.source = launch.sources.front();

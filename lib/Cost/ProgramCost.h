@@ -117,14 +117,21 @@ private:
 Price getPrice(mlir::Operation *root, ShardingTable &table,
                const CostModel &cost);
 
-/// One collective of a program: its kind and axes, what each device sends, and
-/// the value that is sent.
+/// What a launch sends in collectives of one kind.
+struct CollectiveShare {
+  CollectiveKind kind;
+  std::optional<ReduceKind> reduce = std::nullopt; ///< None if it moves data.
+  int64_t bytes = 0;                               ///< The payload of a device.
+  double wireBytes = 0; ///< Bytes that a device sends on a ring.
+};
+
+/// One launch of a program: its collectives and their axes, what each device
+/// sends, and the values that are sent.
 struct CollectiveCost {
   mlir::Operation *op = nullptr;
-  CollectiveKind kind = CollectiveKind::AllReduce;
+  /// By kind and reduction, in the order of their first values.
+  llvm::SmallVector<CollectiveShare, 1> shares;
   AxisList axes;
-  /// The kind of reduction; none if the collective only moves data.
-  std::optional<ReduceKind> reduce;
   int64_t bytes = 0;     ///< The payload of a device.
   int64_t wireBytes = 0; ///< Bytes that a device sends on a ring, rounded up.
   /// The value originally sent, found by looking through the earlier
@@ -133,6 +140,12 @@ struct CollectiveCost {
   /// The sources of all collectives in a combined launch; `source` is the first
   /// one.
   llvm::SmallVector<mlir::Value, 1> sources;
+
+  /// The kinds as one word, for example `all_gather+all_reduce`.
+  std::string getName() const;
+  /// The reductions as one word, for example `sum+max`; `none` if there are
+  /// none.
+  std::string getReductions() const;
 };
 
 /// Returns nullopt if `op` is not a collective, or is one that costs nothing.

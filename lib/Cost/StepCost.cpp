@@ -125,11 +125,13 @@ static tp::CollectiveKind toSharding(step::CollectiveKind kind) {
 /// source of a reduce_scatter.
 double cost::getStepTime(step::CollectiveStartOp start, const Mesh &mesh) {
   AxisList axes = spmd::resolveAxes(start.getAxes().getAxes(), mesh);
-  double payload = std::max(getStoredBytes(start.getSource()),
-                            getStoredBytes(start.getDestination()));
-  return getCollectiveTime(
-      mesh, axes,
-      getWireElements(toSharding(start.getKind()), getSize(axes), payload));
+  double sent = 0;
+  for (step::CollectiveStartOp own : start.getLaunch()) {
+    double payload = std::max(getStoredBytes(own.getSource()),
+                              getStoredBytes(own.getDestination()));
+    sent += getWireElements(toSharding(own.getKind()), getSize(axes), payload);
+  }
+  return getCollectiveTime(mesh, axes, sent);
 }
 
 llvm::SmallVector<unsigned, 2> cost::getLinks(step::CollectiveStartOp start,

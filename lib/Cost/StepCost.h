@@ -17,7 +17,8 @@ namespace tp::cost {
 /// Seconds for a step that computes or moves data, on an otherwise idle device.
 double getStepTime(mlir::Operation *op, const Machine &machine);
 
-/// Seconds for the transfer of a collective. The mesh must have links.
+/// Seconds for the launch that a collective begins, with those joined to it.
+/// The mesh must have links.
 double getStepTime(step::CollectiveStartOp start, const Mesh &mesh);
 
 /// The links that a collective occupies, as in Machine.h.

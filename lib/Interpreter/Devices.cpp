@@ -142,7 +142,7 @@ LockstepMachine::runCollective(CollectiveOpInterface op, Frame &frame) {
     Layout in =
         getLayout(cast<RankedTensorType>(operand.getType()), *world.mesh);
     Layout out = getLayout(type, *world.mesh);
-    results.push_back(distributor.run(getKind(op), getStep(op, part).axes,
+    results.push_back(distributor.run(getKind(op, part), getStep(op, part).axes,
                                       buffers, in, out, type));
   }
   return results;
@@ -174,7 +174,7 @@ LockstepMachine::runManualCollective(CollectiveOpInterface op, unsigned part,
         restrict(std::get<TensorSharding>(resolved), world.manualAxes),
         SmallVector<int64_t>(global.getShape())};
   };
-  return distributor.run(getKind(op), axes, parts,
+  return distributor.run(getKind(op, part), axes, parts,
                          layoutOf(op.getPartInSharding(part)),
                          layoutOf(op.getPartOutSharding(part)),
                          cast<RankedTensorType>(op->getResult(part).getType()));

@@ -26,7 +26,7 @@ public:
         os(text) {}
 
   std::string advise() {
-    switch (launch.kind) {
+    switch (getKind(op, part)) {
     case CollectiveKind::AllGather:
       adviseGather();
       break;

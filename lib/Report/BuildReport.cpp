@@ -196,12 +196,17 @@ private:
                                  const Trips &trips) {
     const Mesh &mesh = table.getMesh();
     CollectiveEntry entry;
-    entry.kind = tp::stringify(launch.kind).str();
+    entry.kind = launch.getName();
     for (const AxisRef &axis : launch.axes) {
       llvm::raw_string_ostream os(entry.axes.emplace_back());
       axis.print(os, mesh, /*quoted=*/false);
     }
-    entry.op = launch.reduce ? tp::stringify(*launch.reduce).str() : "none";
+    entry.op = launch.getReductions();
+    for (const CollectiveShare &share : launch.shares)
+      entry.shares.push_back(
+          {tp::stringify(share.kind).str(),
+           share.reduce ? tp::stringify(*share.reduce).str() : "none",
+           share.bytes, int64_t(std::ceil(share.wireBytes))});
     entry.groupSize = getSize(launch.axes);
     entry.bytes = launch.bytes;
     entry.wireBytes = launch.wireBytes;
@@ -343,8 +348,7 @@ private:
 
   std::string describe(Operation *op) {
     if (std::optional<CollectiveCost> launch = getCollectiveCost(op, table))
-      return (tp::stringify(launch->kind) + " of " + getName(launch->source))
-          .str();
+      return launch->getName() + " of " + getName(launch->source);
     return op->getNumResults() != 0 ? getName(op->getResult(0))
                                     : op->getName().getStringRef().str();
   }

@@ -167,6 +167,15 @@ private:
       json.attribute("group_size", entry.groupSize);
       json.attribute("bytes", entry.bytes);
       json.attribute("wire_bytes", entry.wireBytes);
+      json.attributeArray("shares", [&] {
+        for (const ShareEntry &share : entry.shares)
+          json.object([&] {
+            string("kind", share.kind);
+            string("op", share.op);
+            json.attribute("bytes", share.bytes);
+            json.attribute("wire_bytes", share.wireBytes);
+          });
+      });
       json.attribute("times", entry.times);
       number("predicted_us", entry.microseconds);
       string("loc", entry.loc);

@@ -38,11 +38,19 @@
 
 namespace tp {
 
+/// What a launch sends in collectives of one kind and reduction.
+struct ShareEntry {
+  std::string kind, op;
+  int64_t bytes = 0, wireBytes = 0;
+};
+
 /// One collective launch, which runs on every device.
 struct CollectiveEntry {
-  std::string kind;              ///< `all_reduce` and so on.
+  /// `all_reduce` and so on; `all_gather+all_reduce` if it has parts of both.
+  std::string kind;
   std::vector<std::string> axes; ///< Sub-axes as `model:(1)2`.
-  std::string op;                ///< `sum`, `max`, `min`, or `none`.
+  std::string op; ///< `sum`, `max`, `min`, several as `sum+max`, or `none`.
+  std::vector<ShareEntry> shares;
   int64_t groupSize = 1;
   int64_t bytes = 0;     ///< The payload.
   int64_t wireBytes = 0; ///< Bytes that a device sends in a ring.

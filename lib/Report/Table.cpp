@@ -56,10 +56,12 @@ static void printCollective(const CollectiveEntry &entry,
   if (!entry.note.empty())
     printWrapped(os, entry.note, 8);
   if (!entry.advice.empty())
-    // No sharding makes the all-reduce unnecessary, but a different sharding
-    // may halve the bytes that it sends.
+    // No sharding makes an all-reduce unnecessary, but a different sharding may
+    // halve the bytes that it sends.
     printWrapped(os,
-                 (entry.kind == "all_reduce" ? "cheaper: " : "to avoid it: ") +
+                 (llvm::StringRef(entry.kind).contains("all_reduce")
+                      ? "cheaper: "
+                      : "to avoid it: ") +
                      entry.advice,
                  8);
 }

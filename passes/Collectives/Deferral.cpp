@@ -57,7 +57,7 @@ bool tp::isOnlyStored(Value value) {
 
 std::optional<SmallVector<Operation *, 2>>
 tp::findCompany(Operation *op, llvm::function_ref<bool(Value)> isPending) {
-  if (!isSimple(op) && !isStore(op))
+  if (!isSimple(op) && !isStore(op) && !isa<EinsumOp>(op))
     return std::nullopt;
   SmallVector<Operation *, 2> company;
   for (Value operand :
@@ -65,7 +65,8 @@ tp::findCompany(Operation *op, llvm::function_ref<bool(Value)> isPending) {
     if (isPending(operand) || isHeldAnyway(operand, op->getBlock()))
       continue;
     Operation *maker = operand.getDefiningOp();
-    bool goesAlong = operand.hasOneUse() && isSimple(maker) &&
+    bool goesAlong = operand.hasOneUse() &&
+                     (isSimple(maker) || isa<BroadcastOp>(maker)) &&
                      llvm::all_of(maker->getOperands(), [&](Value value) {
                        return isHeldAnyway(value, op->getBlock());
                      });

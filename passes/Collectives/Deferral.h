@@ -23,8 +23,10 @@ namespace tp {
 /// Decides whether `op` can be put off until its pending operands are
 /// available. It must only move elements, compute element by element, reduce,
 /// or write into a tensor in place, and its other operands must stay in memory
-/// anyway. Returns the ops that move with `op`: they compute an operand from
-/// values that stay in memory anyway, and `op` is their only user.
+/// anyway. A product can be put off, too, as the gradient of a weight that is
+/// made of gathered tensors. Returns the ops that move with `op`: they compute
+/// an operand from values that stay in memory anyway, and `op` is their only
+/// user.
 std::optional<llvm::SmallVector<mlir::Operation *, 2>>
 findCompany(mlir::Operation *op,
             llvm::function_ref<bool(mlir::Value)> isPending);

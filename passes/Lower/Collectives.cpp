@@ -28,20 +28,29 @@ static step::Reduction toStep(ReduceKind kind) {
   llvm_unreachable("covered switch");
 }
 
-View ProgramLowering::exchange(step::CollectiveKind kind,
-                               ArrayRef<AxisRef> axes, const View &from,
-                               const View &to,
-                               std::optional<step::Reduction> reduction,
-                               ArrayRef<int64_t> permutation) {
-  auto start = step::CollectiveStartOp::create(
-      builder, loc, step::TokenType::get(builder.getContext()), kind,
-      reduction ? step::ReductionAttr::get(builder.getContext(), *reduction)
-                : step::ReductionAttr(),
-      toAttr(builder.getContext(), *mesh, axes), getBuffer(from), getBuffer(to),
-      permutation.empty() ? DenseI64ArrayAttr()
-                          : builder.getDenseI64ArrayAttr(permutation));
-  step::CollectiveDoneOp::create(builder, loc, start.getToken());
-  return to;
+void ProgramLowering::exchange(ArrayRef<LaunchPart> parts,
+                               ArrayRef<AxisRef> axes) {
+  SmallVector<Value> sources, destinations, tokens;
+  for (const LaunchPart &part : parts) {
+    sources.push_back(getBuffer(part.from));
+    destinations.push_back(getBuffer(part.to));
+  }
+  for (auto [part, source, destination] :
+       llvm::zip_equal(parts, sources, destinations)) {
+    auto start = step::CollectiveStartOp::create(
+        builder, loc, step::TokenType::get(builder.getContext()), part.kind,
+        part.reduction
+            ? step::ReductionAttr::get(builder.getContext(), *part.reduction)
+            : step::ReductionAttr(),
+        toAttr(builder.getContext(), *mesh, axes), source, destination,
+        part.permutation.empty()
+            ? DenseI64ArrayAttr()
+            : builder.getDenseI64ArrayAttr(part.permutation),
+        /*joined=*/!tokens.empty());
+    tokens.push_back(start.getToken());
+  }
+  for (Value token : tokens)
+    step::CollectiveDoneOp::create(builder, loc, token);
 }
 
 View ProgramLowering::padTo(const View &view, ArrayRef<int64_t> shape,
@@ -205,12 +214,13 @@ static step::CollectiveKind toStep(CollectiveKind kind) {
   llvm_unreachable("these collectives are lowered to row programs");
 }
 
-/// Lowers one launch, which sends one tensor or several.
+/// Lowers one launch, which sends one tensor or several. Tensors that differ
+/// only in shape are packed into one buffer.
 class ProgramLowering::CollectiveBuilder {
 public:
   CollectiveBuilder(ProgramLowering &lowering, CollectiveOpInterface op,
                     ArrayRef<LocalInfo> parts)
-      : lowering(lowering), op(op), info(parts.front()) {
+      : lowering(lowering), op(op), infos(parts) {
     for (auto [part, operand, result] :
          llvm::zip_equal(parts, op->getOperands(), op->getResults()))
       transfers.push_back(getTransfer(
@@ -218,18 +228,27 @@ public:
           cast<RankedTensorType>(result.getType()).getShape()));
   }
 
-  void run() { transfers.size() == 1 ? sendOne() : sendTogether(); }
+  void run();
 
 private:
+  /// The tensors of one buffer.
+  struct Pack {
+    SmallVector<unsigned> parts;
+    SmallVector<int64_t> offsets; ///< In a chunk, by part.
+    int64_t length = 0;           ///< Of a chunk.
+  };
+
   View split(unsigned i);
   View join(unsigned i, View chunks);
-  View send(const View &from, const View &to);
-  void sendOne();
-  void sendTogether();
+  bool mayShare(unsigned a, unsigned b);
+  LaunchPart describe(unsigned part) const;
+  LaunchPart fillOne(unsigned part);
+  LaunchPart fill(Pack &pack);
+  void empty(const Pack &pack, const View &received);
 
   ProgramLowering &lowering;
   CollectiveOpInterface op;
-  const LocalInfo &info;
+  ArrayRef<LocalInfo> infos;       ///< One per tensor.
   std::vector<Transfer> transfers; ///< One per tensor.
 };
 
@@ -274,73 +293,121 @@ View ProgramLowering::CollectiveBuilder::join(unsigned i, View chunks) {
   return joined.takeFront(type.getShape());
 }
 
-View ProgramLowering::CollectiveBuilder::send(const View &from,
-                                              const View &to) {
-  std::optional<step::Reduction> reduction;
-  if (isReduction(info.step.kind))
-    reduction = toStep(info.sharding.kind);
-  SmallVector<int64_t> permutation;
-  if (info.step.kind == CollectiveKind::CollectivePermute) {
-    const Mesh &mesh = *lowering.mesh;
-    SmallVector<int64_t> sources =
-        getPermuteSources(mesh, info.sharding, info.step.result);
-    SmallVector<int64_t> group = getGroups(mesh, info.step.axes).front();
-    for (int64_t device : group)
-      permutation.push_back(llvm::find(group, sources[device]) - group.begin());
-  }
-  return lowering.exchange(toStep(info.step.kind), getGroupAxes(info.step),
-                           from, to, reduction, permutation);
+/// Returns true if two tensors may be packed into one buffer.
+bool ProgramLowering::CollectiveBuilder::mayShare(unsigned a, unsigned b) {
+  auto elementOf = [&](unsigned part) {
+    return cast<RankedTensorType>(op->getOperand(part).getType())
+        .getElementType();
+  };
+  CollectiveKind kind = infos[a].step.kind;
+  if (kind != infos[b].step.kind || elementOf(a) != elementOf(b))
+    return false;
+  if (kind == CollectiveKind::CollectivePermute)
+    return op.getPartInSharding(a) == op.getPartInSharding(b) &&
+           op.getPartOutSharding(a) == op.getPartOutSharding(b);
+  return !isReduction(kind) || infos[a].sharding.kind == infos[b].sharding.kind;
 }
 
-void ProgramLowering::CollectiveBuilder::sendOne() {
-  const Transfer &transfer = transfers.front();
-  Value result = op->getResult(0);
-  View from = lowering.getDense(split(0), op);
-  bool inPlace = info.step.kind == CollectiveKind::AllReduce &&
+/// Returns what the exchange of a tensor does, without its buffers.
+LaunchPart ProgramLowering::CollectiveBuilder::describe(unsigned part) const {
+  const LocalInfo &info = infos[part];
+  LaunchPart exchange = {toStep(info.step.kind)};
+  if (isReduction(info.step.kind))
+    exchange.reduction = toStep(info.sharding.kind);
+  if (info.step.kind != CollectiveKind::CollectivePermute)
+    return exchange;
+  const Mesh &mesh = *lowering.mesh;
+  SmallVector<int64_t> sources =
+      getPermuteSources(mesh, info.sharding, info.step.result);
+  SmallVector<int64_t> group = getGroups(mesh, info.step.axes).front();
+  for (int64_t device : group)
+    exchange.permutation.push_back(llvm::find(group, sources[device]) -
+                                   group.begin());
+  return exchange;
+}
+
+/// Prepares the exchange of a tensor that is sent from its own memory.
+LaunchPart ProgramLowering::CollectiveBuilder::fillOne(unsigned part) {
+  const Transfer &transfer = transfers[part];
+  LaunchPart exchange = describe(part);
+  Value result = op->getResult(part);
+  exchange.from = lowering.getDense(split(part), op);
+  bool inPlace = exchange.kind == step::CollectiveKind::AllReduce &&
                  !lowering.outputStorage.count(result) &&
-                 lowering.mayOverwrite(op->getOperand(0), op);
-  View to =
-      inPlace ? from
+                 lowering.mayOverwrite(op->getOperand(part), op);
+  exchange.to =
+      inPlace ? exchange.from
       : transfer.in.empty()
           ? lowering.allocateFor(result)
           : lowering.allocate(getChunks(transfer.piece, transfer.order.empty()
                                                             ? transfer.in
                                                             : transfer.out),
-                              from.element);
-  lowering.views[result] = join(0, send(from, to));
+                              exchange.from.element);
+  return exchange;
 }
 
-/// Sends all tensors in one launch. Each chunk that is sent contains a chunk of
+/// Packs the tensors into a buffer. Each chunk that is sent contains a chunk of
 /// every tensor.
-void ProgramLowering::CollectiveBuilder::sendTogether() {
-  int64_t length = 0, out = 1, in = 1;
-  SmallVector<int64_t> offsets;
-  for (const Transfer &transfer : transfers) {
-    offsets.push_back(length);
-    length += ShapedType::getNumElements(transfer.piece);
+LaunchPart ProgramLowering::CollectiveBuilder::fill(Pack &pack) {
+  int64_t out = 1, in = 1;
+  for (unsigned part : pack.parts) {
+    pack.offsets.push_back(pack.length);
+    pack.length += ShapedType::getNumElements(transfers[part].piece);
   }
-  for (const Cut &cut : transfers.front().out)
+  unsigned first = pack.parts.front();
+  for (const Cut &cut : transfers[first].out)
     out *= cut.pieces;
-  for (const Cut &cut : transfers.front().in)
+  for (const Cut &cut : transfers[first].in)
     in *= cut.pieces;
-  Type element = lowering.getView(op->getOperand(0)).element;
-  View from = lowering.allocate({out * length}, element);
-  for (auto [i, transfer] : llvm::enumerate(transfers))
-    lowering.copy(split(i),
-                  getTenant(from, offsets[i], length,
+  Type element = lowering.getView(op->getOperand(first)).element;
+  LaunchPart exchange = describe(first);
+  exchange.from = lowering.allocate({out * pack.length}, element);
+  for (auto [part, offset] : llvm::zip_equal(pack.parts, pack.offsets)) {
+    const Transfer &transfer = transfers[part];
+    lowering.copy(split(part),
+                  getTenant(exchange.from, offset, pack.length,
                             getChunks(transfer.piece, transfer.out),
                             transfer.out.size()),
                   op);
-  View to = send(from, info.step.kind == CollectiveKind::AllReduce
-                           ? from
-                           : lowering.allocate({in * length}, element));
-  for (auto [i, transfer] : llvm::enumerate(transfers)) {
+  }
+  exchange.to = exchange.kind == step::CollectiveKind::AllReduce
+                    ? exchange.from
+                    : lowering.allocate({in * pack.length}, element);
+  return exchange;
+}
+
+void ProgramLowering::CollectiveBuilder::empty(const Pack &pack,
+                                               const View &received) {
+  for (auto [part, offset] : llvm::zip_equal(pack.parts, pack.offsets)) {
+    const Transfer &transfer = transfers[part];
     // Received chunks are numbered in the same order as the sent ones, which
     // for an all-to-all is the order of `out`.
     ArrayRef<Cut> cuts = transfer.order.empty() ? transfer.in : transfer.out;
-    lowering.views[op->getResult(i)] =
-        join(i, getTenant(to, offsets[i], length,
-                          getChunks(transfer.piece, cuts), cuts.size()));
+    lowering.views[op->getResult(part)] =
+        join(part, getTenant(received, offset, pack.length,
+                             getChunks(transfer.piece, cuts), cuts.size()));
+  }
+}
+
+void ProgramLowering::CollectiveBuilder::run() {
+  SmallVector<Pack> packs;
+  for (unsigned part = 0; part < transfers.size(); ++part) {
+    auto pack = llvm::find_if(packs, [&](const Pack &pack) {
+      return mayShare(pack.parts.front(), part);
+    });
+    (pack == packs.end() ? packs.emplace_back() : *pack).parts.push_back(part);
+  }
+  std::vector<LaunchPart> exchanges;
+  for (Pack &pack : packs)
+    exchanges.push_back(pack.parts.size() == 1 ? fillOne(pack.parts.front())
+                                               : fill(pack));
+  lowering.exchange(exchanges, getGroupAxes(infos.front().step));
+  for (auto [pack, exchange] : llvm::zip_equal(packs, exchanges)) {
+    unsigned first = pack.parts.front();
+    if (pack.parts.size() == 1)
+      lowering.views[op->getResult(first)] = join(first, exchange.to);
+    else
+      empty(pack, exchange.to);
   }
 }
 
@@ -366,6 +433,8 @@ void ProgramLowering::lowerShift(ShiftOp op) {
   if (!to.isDense())
     to = allocateFor(op.getResult());
   to.strides = step::getDenseStrides(to.shape);
-  views[op.getResult()] = exchange(step::CollectiveKind::CollectivePermute,
-                                   axes, from, to, std::nullopt, permutation);
+  exchange({{step::CollectiveKind::CollectivePermute,
+             /*reduction=*/std::nullopt, permutation, from, to}},
+           axes);
+  views[op.getResult()] = to;
 }

@@ -73,23 +73,19 @@ static Value getWithoutEmpty(Operation *op) {
 
 /// Rebuilds a combined collective without the tensors that have no elements.
 static void dropParts(CombinedOp op, LocalInfos &infos) {
-  SmallVector<Value> inputs, results;
-  SmallVector<Attribute> in, out;
+  llvm::BitVector parts(op->getNumOperands());
+  SmallVector<Value> results;
   SmallVector<LocalInfo, 1> kept, known = infos.lookup(op);
   infos.erase(op);
   for (auto [i, input] : llvm::enumerate(op.getInputs())) {
     if (isEmpty(input))
       continue;
-    inputs.push_back(input);
+    parts.set(i);
     results.push_back(op->getResult(i));
-    in.push_back(op.getInShardings()[i]);
-    out.push_back(op.getOutShardings()[i]);
     kept.push_back(known[i]);
   }
   OpBuilder builder(op);
-  auto copy = CombinedOp::create(
-      builder, op.getLoc(), TypeRange(ValueRange(results)), op.getKind(),
-      inputs, builder.getArrayAttr(in), builder.getArrayAttr(out));
+  CombinedOp copy = op.take(builder, parts);
   copy->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [result, own] : llvm::zip_equal(results, copy->getResults()))
     result.replaceAllUsesWith(own);

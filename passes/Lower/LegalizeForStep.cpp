@@ -230,9 +230,10 @@ static void widenForRuntime(Operation *op, const Target &target) {
   } else if (isa<SortOp, TopKOp>(op)) {
     if (isBelow(op->getOperand(0), 16))
       computeWide(op, 0u, 0u);
-  } else if (isa<AllReduceOp, ReduceScatterOp>(op)) {
+  } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     for (unsigned i = 0; i < op->getNumOperands(); ++i)
-      if (!target.combines(typeOf(op->getOperand(i)).getElementType()))
+      if (isReduction(getKind(collective, i)) &&
+          !target.combines(typeOf(op->getOperand(i)).getElementType()))
         computeWide(op, i, i);
   }
 }

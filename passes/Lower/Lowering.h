@@ -16,6 +16,14 @@
 
 namespace tp {
 
+/// What one collective of a launch sends, between which buffers.
+struct LaunchPart {
+  step::CollectiveKind kind;
+  std::optional<step::Reduction> reduction = std::nullopt;
+  llvm::SmallVector<int64_t> permutation = {};
+  View from = {}, to = {};
+};
+
 class ProgramLowering {
 public:
   /// `mesh` is null if the function has none.
@@ -153,10 +161,8 @@ private:
   // Collectives.cpp
   void lowerCollective(spmd::CollectiveOpInterface op);
   void lowerShift(spmd::ShiftOp op);
-  View exchange(step::CollectiveKind kind, llvm::ArrayRef<AxisRef> axes,
-                const View &from, const View &to,
-                std::optional<step::Reduction> reduction = std::nullopt,
-                llvm::ArrayRef<int64_t> permutation = {});
+  /// Sends data in one launch, and waits for it.
+  void exchange(llvm::ArrayRef<LaunchPart> parts, llvm::ArrayRef<AxisRef> axes);
   View padTo(const View &view, llvm::ArrayRef<int64_t> shape,
              mlir::Operation *op);
 

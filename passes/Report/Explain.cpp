@@ -130,7 +130,7 @@ private:
   }
 
   void printLaunch(const CollectiveCost &launch) {
-    os << "  > " << stringify(launch.kind) << ' ';
+    os << "  > " << launch.getName() << ' ';
     printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
     os << ", " << formatBytes(launch.wireBytes) << " sent by every device";
     if (std::string place = getPlace(launch.op->getLoc()); !place.empty())

@@ -49,7 +49,7 @@ struct RemarkCollectives
             ShardingTable &table) {
     std::string name;
     llvm::raw_string_ostream os(name);
-    os << stringify(launch.kind) << ' ';
+    os << launch.getName() << ' ';
     printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
     os << " of " << tp::getName(launch.source);
     bool requested = isRequested(launch.op);

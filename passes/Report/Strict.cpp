@@ -62,18 +62,18 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
   }
 
   LogicalResult check(const CollectiveCost &launch, ShardingTable &table) {
-    bool moves = launch.kind == CollectiveKind::AllGather ||
-                 launch.kind == CollectiveKind::AllToAll ||
-                 launch.kind == CollectiveKind::CollectivePermute;
-    if (!moves || isRequested(launch.op))
+    if (llvm::all_of(
+            launch.shares,
+            [](const CollectiveShare &share) { return share.reduce; }) ||
+        isRequested(launch.op))
       return success();
     std::string axes;
     llvm::raw_string_ostream os(axes);
     printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
     InFlightDiagnostic error = launch.op->emitError();
     error
-        << prefix(ErrorCode::UnrequestedCollective) << stringify(launch.kind)
-        << ' ' << axes << " of '" << tp::getName(launch.source) << "', "
+        << prefix(ErrorCode::UnrequestedCollective) << launch.getName() << ' '
+        << axes << " of '" << tp::getName(launch.source) << "', "
         << formatBytes(launch.wireBytes)
         << " sent by every device, is not requested by an annotation; write an "
            "spmd.constraint that requests it, or a sharding that avoids it";

@@ -75,15 +75,17 @@ private:
     unsigned place = 0; ///< The number of this step, or of the next one.
     double seconds = 0; ///< Of a step.
   };
-  /// A collective, and the steps that only write the data that it sends.
+  /// The collectives of a launch, and the steps that only write the data that
+  /// it sends.
   struct Group {
-    step::CollectiveStartOp start;
+    llvm::SmallVector<step::CollectiveStartOp, 1> launch;
     unsigned number; ///< The number of its item.
     llvm::SmallVector<unsigned, 2> preparations = {};
   };
 
   void collect();
-  void findPreparations(Group &group, unsigned transfer);
+  void findPreparations(Group &group, Value source, unsigned transfer);
+  double getTransferTime(const Group &group) const;
   Transfer getTransfer(const Group &group) const;
   double getPreparationTime(const Group &group) const;
   llvm::SmallVector<unsigned, 2> getLinks(step::CollectiveStartOp start) const;
@@ -104,10 +106,6 @@ private:
 
 } // namespace
 
-static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
-  return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
-}
-
 /// The bytes that are in use because a collective is in flight. Does not count
 /// inputs and outputs or, in a loop, buffers from outside of the loop, since
 /// their storage is always in use.
@@ -123,12 +121,11 @@ static int64_t getHeldBytes(step::CollectiveStartOp start) {
   return source == destination ? bytes / 2 : bytes;
 }
 
-/// Finds the preparations of a collective: steps that pack the data to send,
-/// and that move together with the collective's start. A preparation writes
-/// nothing but the data to send, and its operands do not change before the
-/// start.
-void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
-  Value source = step::getRoot(group.start.getSource());
+/// Finds the preparations of a source of a launch: steps that pack the data to
+/// send, and that move together with the launch. A preparation writes nothing
+/// but the data to send, and its operands do not change before the start.
+void BlockScheduler::findPreparations(Group &group, Value source,
+                                      unsigned transfer) {
   if (!source.getDefiningOp<step::AllocOp>())
     return;
   Access all = {source, 0, step::getEndByte(step::bufferTypeOf(source)), true};
@@ -156,6 +153,10 @@ void BlockScheduler::findPreparations(Group &group, unsigned transfer) {
   llvm::append_range(group.preparations, before);
 }
 
+double BlockScheduler::getTransferTime(const Group &group) const {
+  return cost::getStepTime(group.launch.front(), given.mesh);
+}
+
 double BlockScheduler::getPreparationTime(const Group &group) const {
   double seconds = 0;
   for (unsigned number : group.preparations)
@@ -175,9 +176,11 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
   transfer.earliest = 0;
   transfer.place = items[group.number].place;
   transfer.needed = steps.size();
-  transfer.seconds = cost::getStepTime(group.start, given.mesh);
-  transfer.bytes = getHeldBytes(group.start);
-  transfer.links = getLinks(group.start);
+  transfer.seconds = getTransferTime(group);
+  transfer.bytes = 0;
+  for (step::CollectiveStartOp start : group.launch)
+    transfer.bytes += getHeldBytes(start);
+  transfer.links = getLinks(group.launch.front());
   auto follow = [&](unsigned number) {
     for (unsigned other :
          conflicts.find(number, items[number].accesses).before) {
@@ -257,20 +260,26 @@ double BlockScheduler::getTime(Operation *op) {
 
 void BlockScheduler::collect() {
   for (Operation &op : block) {
-    if (step::isBufferOp(&op) || isa<step::CollectiveDoneOp>(op))
+    auto start = dyn_cast<step::CollectiveStartOp>(op);
+    if (step::isBufferOp(&op) || isa<step::CollectiveDoneOp>(op) ||
+        (start && start.getJoined()))
       continue;
     unsigned number = items.size();
     Item &item = items.emplace_back();
     item.op = &op;
     item.accesses = getAccesses(&op);
-    conflicts.add(number, item.accesses);
-    if (auto start = dyn_cast<step::CollectiveStartOp>(op)) {
+    if (start) {
       item.transfer = groups.size();
-      groups.push_back({start, number});
+      groups.push_back({start.getLaunch(), number});
+      for (step::CollectiveStartOp joined :
+           llvm::drop_begin(groups.back().launch))
+        llvm::append_range(item.accesses, getAccesses(joined));
     }
+    conflicts.add(number, item.accesses);
   }
   for (auto [transfer, group] : llvm::enumerate(groups))
-    findPreparations(group, transfer);
+    for (step::CollectiveStartOp start : group.launch)
+      findPreparations(group, step::getRoot(start.getSource()), transfer);
   for (Item &item : items) {
     item.place = steps.size();
     if (item.transfer || item.prepares)
@@ -310,13 +319,11 @@ void BlockScheduler::apply() {
     Operation *place = number < steps.size() ? steps[number] : nullptr;
     for (const Event &event : events) {
       const Group &group = groups[event.transfer];
-      if (!event.isStart) {
-        moveBefore(getDone(group.start), place);
-        continue;
-      }
-      for (unsigned number : group.preparations)
-        moveBefore(items[number].op, place);
-      moveBefore(group.start, place);
+      if (event.isStart)
+        for (unsigned number : group.preparations)
+          moveBefore(items[number].op, place);
+      for (step::CollectiveStartOp start : group.launch)
+        moveBefore(event.isStart ? start : start.getDone(), place);
     }
   }
 }
@@ -358,8 +365,8 @@ Graph BlockScheduler::getGraph() const {
     add(node, number);
     if (item.transfer) {
       const Group &group = groups[*item.transfer];
-      node.links = getLinks(group.start);
-      node.seconds = cost::getStepTime(group.start, given.mesh);
+      node.links = getLinks(group.launch.front());
+      node.seconds = getTransferTime(group);
       node.preparation = getPreparationTime(group);
       for (unsigned preparation : group.preparations)
         add(node, preparation);
@@ -404,9 +411,14 @@ void BlockScheduler::reorder(llvm::ArrayRef<unsigned> order) {
     if (item.transfer)
       for (unsigned number : groups[*item.transfer].preparations)
         moveToEnd(moveToEnd, items[number].op);
-    moveToEnd(moveToEnd, item.op);
-    if (item.transfer)
-      moveToEnd(moveToEnd, getDone(groups[*item.transfer].start));
+    if (!item.transfer) {
+      moveToEnd(moveToEnd, item.op);
+      continue;
+    }
+    for (step::CollectiveStartOp start : groups[*item.transfer].launch)
+      moveToEnd(moveToEnd, start);
+    for (step::CollectiveStartOp start : groups[*item.transfer].launch)
+      moveToEnd(moveToEnd, start.getDone());
   }
   // A view that no step uses must still come after its buffer.
   for (Operation *buffer : buffers)

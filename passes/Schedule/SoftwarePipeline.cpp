@@ -157,7 +157,7 @@ std::optional<Candidate> Finder::getAhead(step::CollectiveStartOp start) const {
         destination = step::getRoot(start.getDestination());
   // Give up if another step writes to the destination: that step would have to
   // stay after the collective.
-  if (writers.lookup(destination).size() != 1 ||
+  if (!start.isAlone() || writers.lookup(destination).size() != 1 ||
       (!isOwn(destination) && !hasOwnParts(destination)))
     return std::nullopt;
   Candidate candidate;
@@ -241,9 +241,11 @@ Finder::getBehind(step::CollectiveStartOp start) const {
   candidate.place = numbers.size();
   for (Operation *step : llvm::to_vector(steps))
     if (auto other = dyn_cast<step::CollectiveStartOp>(step)) {
-      // Reject a candidate that sends its result again, in a second transfer.
+      // Reject a candidate that takes a part of a launch away from the rest, or
+      // sends its result again, in a second transfer.
       Value source = step::getRoot(other.getSource());
-      if (llvm::any_of(writers.lookup(source), [&](Operation *writer) {
+      if (!other.isAlone() ||
+          llvm::any_of(writers.lookup(source), [&](Operation *writer) {
             return writer != other && steps.contains(writer);
           }))
         return std::nullopt;

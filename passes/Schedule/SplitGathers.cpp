@@ -12,7 +12,8 @@ using namespace tp;
 using namespace tp::schedule;
 
 static bool canSplit(step::CollectiveStartOp start) {
-  return start.getKind() == step::CollectiveKind::AllGather &&
+  return start.isAlone() &&
+         start.getKind() == step::CollectiveKind::AllGather &&
          step::isDense(start.getSource()) &&
          step::isDense(start.getDestination());
 }

@@ -334,7 +334,10 @@ void schedule::spreadStacked(step::LoopOp loop, Spread spread) {
       unused.append({copy.getSource(), copy.getDestination()});
       copy.erase();
     }
-    (*start.getToken().user_begin())->erase();
+    // Without the first collective, the second one begins the launch.
+    if (auto launch = start.getLaunch(); launch.size() > 1)
+      launch[1].setJoined(false);
+    start.getDone().erase();
     start.erase();
     eraseUnused(std::move(unused));
   }

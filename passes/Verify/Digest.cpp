@@ -278,7 +278,10 @@ void ProgramDigest::digestOp(Operation *op, Digests &digests, uint64_t place,
   }
   if (op->getNumResults() == 0)
     return;
-  if (collective && isReduction(getStep(collective).kind)) {
+  if (collective &&
+      llvm::all_of(llvm::seq(op->getNumOperands()), [&](unsigned part) {
+        return isReduction(getKind(collective, part));
+      })) {
     // A reduction computes the same value whether it is launched alone or with
     // others.
     for (OpResult result : op->getResults()) {

@@ -272,11 +272,9 @@ LogicalResult FunctionVerifier::writeReproducer(Operation *op,
 /// collective.
 static CombinedOp takePart(CombinedOp op, unsigned part) {
   OpBuilder builder(op);
-  return CombinedOp::create(builder, op.getLoc(),
-                            TypeRange(op.getOutputs()[part].getType()),
-                            op.getKindAttr(), ValueRange(op.getInputs()[part]),
-                            builder.getArrayAttr({op.getInShardings()[part]}),
-                            builder.getArrayAttr({op.getOutShardings()[part]}));
+  llvm::BitVector parts(op->getNumOperands());
+  parts.set(part);
+  return op.take(builder, parts);
 }
 
 /// Verifies a combined collective part by part: there may be thousands of
@@ -285,7 +283,7 @@ LogicalResult FunctionVerifier::verifyCombined(const Segment &segment) {
   auto whole = cast<CombinedOp>(segment.whole);
   auto local = dyn_cast<CombinedOp>(segment.local.back());
   if (segment.local.size() != 1 || !local ||
-      local.getKind() != whole.getKind() ||
+      local.getKinds() != whole.getKinds() ||
       segment.results != llvm::to_vector_of<Value>(local->getResults()))
     return emitMismatch(segment.local.back())
            << "this op does not match the global op, " << whole->getName();

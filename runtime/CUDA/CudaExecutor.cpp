@@ -286,16 +286,18 @@ absl::StatusOr<bool> CudaExecutor::readPredicate(const BufferRow &buffer) {
 absl::StatusOr<uint32_t> CudaExecutor::startCollectives(uint32_t step,
                                                         uint32_t end) {
   std::vector<Links::Call> calls;
+  bool areSmall = true;
   for (uint32_t i = step; i < end; ++i) {
     const StepRow &next = artifact.rows<StepRow>()[i];
     if (next.kind != StepKind::CollectiveStart)
       break;
     const CollectiveRow &row = artifact.rows<CollectiveRow>()[next.row];
+    // Small ones share a launch, too. When steps are timed, each launch of the
+    // program is started alone, so that it can be timed separately.
     bool isSmall = row.count * getSize(row.dtype) <= kSmallBytes;
-    // When steps are timed, each collective is started alone, so that it can be
-    // timed separately.
-    if (!calls.empty() && (!isSmall || isTimed))
+    if (!calls.empty() && !row.joined && (!isSmall || !areSmall || isTimed))
       break;
+    areSmall &= isSmall;
     calls.push_back(
         {next.row,
          {&row, artifact.integers(row.permutation),
@@ -303,8 +305,6 @@ absl::StatusOr<uint32_t> CudaExecutor::startCollectives(uint32_t step,
           reinterpret_cast<char *>(memory->resolve(row.destination, counters)),
           artifact.text(next.name)}});
     started.push_back(i);
-    if (!isSmall)
-      break;
   }
   TPRT_RETURN_IF_ERROR(
       device.check(device.driver.recordEvent(ready.get(), compute.get()),

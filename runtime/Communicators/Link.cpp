@@ -28,7 +28,7 @@ double tprt::getWireBytes(const CollectiveRow &row, int64_t ranks) {
 absl::Duration Link::getTime(const CollectiveRow &row, int64_t ranks) const {
   if (ranks < 2)
     return absl::ZeroDuration();
-  absl::Duration time = absl::Microseconds(us);
+  absl::Duration time = absl::Microseconds(row.joined ? 0 : us);
   if (gbps > 0)
     time += absl::Nanoseconds(getWireBytes(row, ranks) / gbps);
   return time;

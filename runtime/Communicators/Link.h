@@ -25,14 +25,14 @@ namespace tprt {
 /// number (getWireElements).
 double getWireBytes(const CollectiveRow &row, int64_t ranks);
 
-/// A collective takes `us` + bytes / `gbps`.
+/// A launch takes `us` + bytes / `gbps`.
 struct Link {
-  double us = 0;   ///< Microseconds of each collective.
+  double us = 0;   ///< Microseconds of each launch.
   double gbps = 0; ///< 1e9 bytes a second; 0: bytes take no time.
 
   bool isEmulated() const { return us > 0 || gbps > 0; }
   /// Returns the time of a collective among this many ranks; a single rank
-  /// sends nothing.
+  /// sends nothing. One that joins a launch adds only its bytes.
   absl::Duration getTime(const CollectiveRow &row, int64_t ranks) const;
 };
 

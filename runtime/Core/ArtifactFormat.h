@@ -429,6 +429,9 @@ inline constexpr uint32_t kNumCollectives = 0
 /// neither read nor write the destination. If such a step is in a loop, this
 /// holds for each iteration. Other collectives may be among these steps, read
 /// the same source, and be done in any order.
+///
+/// Collectives that are joined to the one before are sent in one launch with
+/// it: they pay for one start.
 struct CollectiveRow {
   CollectiveKind kind;
   uint32_t communicator;
@@ -440,6 +443,10 @@ struct CollectiveRow {
   /// Integers, for CollectivePermute: the position that each position receives
   /// from, or -1 to receive zeros.
   Range permutation;
+  /// 1: the step before the start step starts another collective of this
+  /// communicator, whose launch this one joins.
+  uint32_t joined = 0;
+  uint32_t reserved = 0;
 };
 
 inline constexpr unsigned kMaxDims = 8;

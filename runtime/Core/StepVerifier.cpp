@@ -32,6 +32,7 @@ public:
 
 private:
   absl::Status verifyStep(const StepRow &step) const;
+  absl::Status verifyJoined(uint64_t first, uint64_t start) const;
   absl::Status verifyChoice(Range first, Range second) const;
   template <typename Row> absl::Status verifyRow(const StepRow &step) const;
 
@@ -78,6 +79,8 @@ absl::Status StepVerifier::verify(uint64_t first, uint64_t count,
     const StepRow &step = artifact.rows<StepRow>()[i];
     TPRT_RETURN_IF_ERROR(
         addContext(verifyStep(step), absl::StrCat("step ", i)));
+    if (step.kind == StepKind::CollectiveStart)
+      TPRT_RETURN_IF_ERROR(verifyJoined(first, i));
     if (step.kind != StepKind::Control)
       continue;
     const ControlRow &control = artifact.rows<ControlRow>()[step.row];
@@ -104,6 +107,21 @@ absl::Status StepVerifier::verify(uint64_t first, uint64_t count,
     i += nested;
   }
   return absl::OkStatus();
+}
+
+/// Checks that a collective that joins a launch starts right after another one
+/// of its communicator. `first` is the first step of the region.
+absl::Status StepVerifier::verifyJoined(uint64_t first, uint64_t start) const {
+  absl::Span<const StepRow> steps = artifact.rows<StepRow>();
+  absl::Span<const CollectiveRow> rows = artifact.rows<CollectiveRow>();
+  const CollectiveRow &row = rows[steps[start].row];
+  if (row.joined == 0 ||
+      (start > first && steps[start - 1].kind == StepKind::CollectiveStart &&
+       rows[steps[start - 1].row].communicator == row.communicator))
+    return absl::OkStatus();
+  return fail("step ", start,
+              " joins a launch, but the step before it starts no collective of "
+              "the same communicator");
 }
 
 absl::Status StepVerifier::verifyStep(const StepRow &step) const {
@@ -388,6 +406,8 @@ absl::Status StepVerifier::verifyFields(const CollectiveRow &row) const {
   if (static_cast<uint32_t>(row.kind) >= kNumCollectives ||
       row.communicator >= artifact.rows<CommunicatorRow>().size())
     return fail("a collective has an unknown kind or communicator");
+  if (row.joined > 1)
+    return fail("a collective is neither joined to another one nor alone");
   int64_t group = artifact.getGroupSize(
       artifact.rows<CommunicatorRow>()[row.communicator].axes);
   bool reduces = row.kind == CollectiveKind::AllReduce ||

@@ -35,21 +35,19 @@ func.func @until_needed(%x: !t {spmd.sharding = #spmd.sharding<@mesh, [{}]>}) ->
 
 // -----
 
-// What is needed together is not one launch if it differs in kind, axes,
-// combination, element type, or in whether the user asked for it; and three of
-// 32 bytes are too much for 64.
+// What is needed together is one launch, whatever the kind, the reduction and the
+// element type, but not if the axes differ, or whether the user asked for it; and
+// three of 32 bytes are too much for 64.
 spmd.mesh @mesh <["x"=2, "y"=2]>
 // CHECK-LABEL: func.func @apart
-// CHECK-DAG: spmd.all_gather
 // CHECK-DAG: spmd.all_reduce {{.*}} {"y"}
-// CHECK-DAG: spmd.all_reduce {{.*}} unreduced=max{"x"}
-// CHECK-DAG: spmd.all_reduce {{.*}} -> tensor<8xi32>
 // CHECK-DAG: spmd.all_reduce {{.*}}requested = true
-// CHECK-DAG: spmd.combined all_reduce %arg0, %arg0, %arg0 in
+// CHECK-DAG: spmd.combined [all_gather, all_reduce, all_reduce, all_reduce, all_reduce, all_reduce] %arg4, %arg2, %arg3, %arg0, %arg0, %arg0 in [{{.*}}], unreduced=max{"x"}>
 // CHECK: return
 // SMALL-LABEL: func.func @apart
-// SMALL-DAG: spmd.combined all_reduce %arg0, %arg0 in
-// SMALL-DAG: spmd.all_reduce %arg0 {"x"} {{.*}}"again"
+// SMALL-DAG: spmd.combined [all_gather, all_reduce] %arg4, %arg2 in
+// SMALL-DAG: spmd.combined all_reduce %arg3, %arg0 in
+// SMALL-DAG: spmd.combined all_reduce %arg0, %arg0 in {{.*}}"again"
 // SMALL: return
 !t = tensor<8xf32>
 !i = tensor<8xi32>
@@ -67,13 +65,13 @@ func.func @apart(%p: !t, %q: !t, %m: !t, %i: !i, %c: !t) -> (!t, !t, !t, !i, !t,
 
 // -----
 
-// A chain moves as a whole: what scatters first goes with the other scatter, and
-// the gather behind it with the other gather.
+// A chain moves as a whole: what scatters first goes with all that is there, and
+// the gather behind it comes later.
 spmd.mesh @mesh <["x"=2]>
 // CHECK-LABEL: func.func @chain
-// CHECK: %[[S:.+]]:2 = spmd.combined reduce_scatter %arg0, %arg0
-// CHECK: %[[G:.+]]:2 = spmd.combined all_gather {{.*}}%[[S]]#0
-// CHECK: return
+// CHECK: %[[S:.+]]:3 = spmd.combined [reduce_scatter, reduce_scatter, all_gather] %arg0, %arg0, %arg1
+// CHECK: %[[G:.+]] = spmd.all_gather %[[S]]#0
+// CHECK: return %[[G]], %[[S]]#1, %[[S]]#2
 !t = tensor<8xf32>
 func.func @chain(%p: !t, %c: !t) -> (!t, !t, !t) {
   %0 = spmd.reduce_scatter %p [{"x"}] in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{"x"}]> : !t -> !t
@@ -133,16 +131,16 @@ func.func @links(%l: !l, %s: !s) -> (!l, !l, !s, !s) {
 spmd.mesh @mesh <["x"=2]>
 // CHECK-LABEL: func.func @free_memory
 // CHECK: tp.tanh
-// CHECK-NEXT: spmd.combined reduce_scatter
+// CHECK-NEXT: spmd.combined [reduce_scatter, reduce_scatter, reduce_scatter, all_reduce, all_reduce]
 // SMALL-LABEL: func.func @free_memory
 // SMALL:      %[[A:.+]] = tp.neg
 // SMALL-NEXT: %[[B:.+]] = tp.exp
 // SMALL-NEXT: %[[AB:.+]]:2 = spmd.combined reduce_scatter %[[A]], %[[B]]
-// SMALL-NEXT: tp.log
-// SMALL-NEXT: tp.sqrt
+// SMALL-NEXT: %[[C:.+]] = tp.log
+// SMALL-NEXT: %[[D:.+]] = tp.sqrt
+// SMALL-NEXT: spmd.combined [reduce_scatter, all_reduce] %[[C]], %[[D]]
 // SMALL-NEXT: tp.tanh
-// SMALL-NEXT: spmd.combined all_reduce
-// SMALL-NEXT: spmd.reduce_scatter
+// SMALL-NEXT: spmd.all_reduce
 // SMALL-NEXT: return
 // NONE-LABEL: func.func @free_memory
 // NONE:      tp.neg
@@ -413,4 +411,95 @@ func.func @stacked(%x: !v, %a: !s, %b: !s, %c: !s) -> (!s, !s, !s) {
     tp.yield %4, %8, %12 : !s, !s, !s
   } : (!s, !s, !s) -> (!s, !s, !s)
   return %0#0, %0#1, %0#2 : !s, !s, !s
+}
+
+// -----
+
+// The gradient of a weight that is made of gathered tensors waits like any other:
+// all three are one launch, behind the last one that is sent. The bias that is
+// broadcast for it goes along.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @products
+// CHECK-NOT:  spmd.all
+// CHECK:      tp.log
+// CHECK-NEXT: %[[S:.+]]:3 = spmd.combined [all_gather, all_gather, all_reduce]
+// CHECK-NEXT: tp.einsum "bi,bo->io" %[[S]]#0, %[[S]]#1
+// CHECK-NEXT: tp.broadcast %arg3
+// CHECK-NEXT: tp.add
+// CHECK-NEXT: return
+!a = tensor<4x8xf32>
+!v = tensor<64xf32>
+!w = tensor<8x8xf32>
+func.func @products(%x: !a, %y: !a, %v: !v, %b: tensor<8xf32>) -> (!w, !v) {
+  %0 = spmd.all_gather %x [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> : !a -> !a
+  %1 = spmd.all_gather %y [{"x"}, {}] in <@mesh, [{"x"}, {}]> out <@mesh, [{}, {}]> : !a -> !a
+  %2 = tp.einsum "bi,bo->io" %0, %1 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : (!a, !a) -> !w
+  %3 = tp.broadcast %b dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : tensor<8xf32> -> !w
+  %4 = tp.add %2, %3 {spmd.shardings = [#spmd.sharding<@mesh, [{}, {}]>]} : !w
+  %g = tp.log %v {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %5 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  return %4, %5 : !w, !v
+}
+
+// -----
+
+// A gather that is larger than the sum does not go along with it, as its result is
+// needed only later. A small one does.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @early
+// CHECK:      %[[S:.+]]:2 = spmd.combined [all_gather, all_reduce] %arg1, %arg0
+// CHECK-NEXT: %[[T:.+]] = tp.cumulative sum %[[S]]#1
+// CHECK-NEXT: %[[L:.+]] = spmd.all_gather %arg2
+// CHECK-NEXT: return %[[T]], %[[S]]#0, %[[L]]
+!v = tensor<8xf32>
+!s = tensor<4xf32>
+!l = tensor<64xf32>
+func.func @early(%v: !v, %s: !s, %l: !l) -> (!v, !s, !l) {
+  %0 = spmd.all_gather %s [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !s -> !s
+  %1 = spmd.all_gather %l [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !l -> !l
+  %2 = spmd.all_reduce %v {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %3 = tp.cumulative sum %2 dim = 0 {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v -> !v
+  return %3, %0, %1 : !v, !s, !l
+}
+
+// -----
+
+// One launch of both would hold the operands and results of both at once: each is
+// a launch, since that takes less memory.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @peak
+// CHECK:      %[[G:.+]] = spmd.all_gather %arg0
+// CHECK:      tp.reduce sum
+// CHECK:      %[[S:.+]] = spmd.all_reduce
+// CHECK-NEXT: tp.reduce sum
+!v = tensor<64xf32>
+func.func @peak(%v: !v {spmd.sharding = #spmd.sharding<@mesh, [{"x"}]>}, %w: !v {spmd.sharding = #spmd.sharding<@mesh, [{}]>}) -> (tensor<f32>, tensor<f32>) {
+  %g = tp.exp %w {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %0 = spmd.all_gather %v [{"x"}] in <@mesh, [{"x"}]> out <@mesh, [{}]> : !v -> !v
+  %1 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %2 = tp.reduce sum %0 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : !v -> tensor<f32>
+  %3 = tp.reduce sum %1 dims = [0] {spmd.shardings = [#spmd.sharding<@mesh, []>]} : !v -> tensor<f32>
+  return %2, %3 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A constant of several users stands before the first of them.
+spmd.mesh @mesh <["x"=2]>
+// CHECK-LABEL: func.func @sunk
+// CHECK-NOT:  tp.constant
+// CHECK:      spmd.combined
+// CHECK-NEXT: %[[C:.+]] = tp.constant
+// CHECK-NEXT: tp.mul {{.*}}, %[[C]]
+// CHECK-NEXT: tp.mul {{.*}}, %[[C]]
+!v = tensor<8xf32>
+func.func @sunk(%x: !v) -> (!v, !v) {
+  %c = tp.constant dense<2.0> : !v {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]}
+  %g = tp.neg %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %0 = spmd.all_reduce %g {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %h = tp.exp %x {spmd.shardings = [#spmd.sharding<@mesh, [{}], unreduced={"x"}>]} : !v
+  %1 = spmd.all_reduce %h {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !v -> !v
+  %2 = tp.mul %0, %c {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  %3 = tp.mul %1, %c {spmd.shardings = [#spmd.sharding<@mesh, [{}]>]} : !v
+  return %2, %3 : !v, !v
 }

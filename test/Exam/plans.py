@@ -55,7 +55,7 @@ FAMILIES = {"llama": (llama, 2 * WIDTH, 0), "gpt2": (gpt2, 4 * WIDTH, 2 * WIDTH)
 
 @dataclasses.dataclass
 class Sent:
-    """Launches and elements by kind and axes."""
+    """Launches and elements by kind and axes. A launch counts as one of its first kind."""
     launches: collections.Counter
     payload: collections.Counter
     mesh: dict
@@ -64,9 +64,10 @@ class Sent:
     def read(cls, report, mesh):
         sent = cls(collections.Counter(), collections.Counter(), mesh)
         for each in report["collectives"]:
-            key = (KINDS[each["kind"]][0], ",".join(each["axes"]))
-            sent.launches[key] += each["times"]
-            sent.payload[key] += each["times"] * each["bytes"] / BYTES
+            for i, share in enumerate(each["shares"]):
+                key = (KINDS[share["kind"]][0], ",".join(each["axes"]))
+                sent.launches[key] += each["times"] if i == 0 else 0
+                sent.payload[key] += each["times"] * share["bytes"] / BYTES
         return sent
 
     def minus(self, other):

@@ -181,9 +181,9 @@ class Program:
             report = json.load(file)["functions"][0]
         got, sent, launches = {}, 0.0, 0
         for collective in report["collectives"]:
-            kind = KINDS[collective["kind"]][0]
-            name = (f"{kind}{{{','.join(collective['axes'])}}} "
-                    f"V={collective['bytes'] // 4}")
+            axes = ",".join(collective["axes"])
+            name = " + ".join(f"{KINDS[share['kind']][0]}{{{axes}}} V={share['bytes'] // 4}"
+                              for share in collective["shares"])
             got[name] = got.get(name, 0) + collective["times"]
             sent += collective["wire_bytes"] / 4 * collective["times"]
             launches += collective["times"]

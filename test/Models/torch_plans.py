@@ -185,7 +185,7 @@ def check_plan(name, folder, plans, moved, is_tied):
     if done.returncode or (warnings and name not in EXPERTS):
         return done.stderr[-2000:]
     (function,) = json.loads((folder / "report.json").read_text())["functions"]
-    got = [(each["kind"], each["wire_bytes"]) for each in function["collectives"]
+    got = [(share["kind"], share["wire_bytes"]) for each in function["collectives"]
            for _ in range(each["times"])]
     embeddings = int("embedding_rowwise" in plans["tp_plan"].values())
     wanted = [("all_reduce", BATCH * TOKENS * HIDDEN * 4)] * (

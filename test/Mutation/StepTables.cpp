@@ -174,6 +174,10 @@ public:
     auto collectives = this->artifact->rows<CollectiveRow>();
     original.steps.assign(steps.begin(), steps.end());
     original.collectives.assign(collectives.begin(), collectives.end());
+    // Which launch a collective is in makes no difference to bytes, so each
+    // moves alone.
+    for (CollectiveRow &row : original.collectives)
+      row.joined = 0;
   }
 
   /// False if something was missed, or wrongly refused.

@@ -48,6 +48,14 @@ func.func @main(
   // CHECK-NEXT: "group_size": 4,
   // CHECK-NEXT: "bytes": 8192,
   // CHECK-NEXT: "wire_bytes": 6144,
+  // CHECK-NEXT: "shares": [
+  // CHECK-NEXT: {
+  // CHECK-NEXT: "kind": "reduce_scatter",
+  // CHECK-NEXT: "op": "sum",
+  // CHECK-NEXT: "bytes": 8192,
+  // CHECK-NEXT: "wire_bytes": 6144
+  // CHECK-NEXT: }
+  // CHECK-NEXT: ],
   // CHECK-NEXT: "times": 1,
   // CHECK-NEXT: "predicted_us": 10.017,
   // CHECK-NEXT: "loc": "{{.*}}json.mlir:[[#@LINE+6]]:8",
@@ -76,7 +84,7 @@ func.func @main(
     // CHECK:      "kind": "all_reduce",
     // CHECK:      "bytes": 8192,
     // CHECK-NEXT: "wire_bytes": 12288,
-    // CHECK-NEXT: "times": 3,
+    // CHECK:      "times": 3,
     // CHECK:      "advice": "cut 'model.layers.1.down' along {model}, say on dim 0,
     %t = spmd.all_reduce %q {"model"} in <@mesh, [{"data"}, {}], unreduced={"model"}> out <@mesh, [{"data"}, {}]>
         {tp.why = #tp.why<reasons = [<kind = contracted, user = "tp.yield", axes = <{"model"}>>]>} : tensor<8x512xf32> -> tensor<8x512xf32>

@@ -19,6 +19,8 @@ spmd.mesh @mesh <["x"=4]>
 // CHECK-NEXT: "group_size": 4,
 // CHECK-NEXT: "bytes": 32,
 // CHECK-NEXT: "wire_bytes": 32,
+// CHECK-NEXT: "shares": [
+// CHECK:      ],
 // CHECK-NEXT: "times": 1,
 // CHECK-NEXT: "predicted_us": 0.000,
 // CHECK:      "requested": true,

@@ -15,7 +15,8 @@
 // RUN: %python %S/schema.py %t.json
 
 // FREE: "bytes": 8192
-// FREE-NOT: all_gather
+// FREE: "times"
+// FREE-NOT: "times"
 // FREE: "capacity": 0,
 // FREE-NEXT: "fits": true,
 // FREE-NEXT: "missing": 0,

@@ -54,6 +54,10 @@ def one_of(*values):
     return lambda value: value in values
 
 
+def words_of(*values):
+    return lambda value: all(word in values for word in value.split("+"))
+
+
 def matches(pattern):
     return lambda value: string(value) and pattern.match(value) is not None
 
@@ -78,10 +82,13 @@ def record(**fields):
 
 
 MESH = many(record(axis=string, size=natural))
+OPS = ["sum", "max", "min", "none"]
 COLLECTIVE = record(
-    kind=one_of(*KINDS), axes=many(matches(AXIS)),
-    op=one_of("sum", "max", "min", "none"), group_size=natural, bytes=natural,
-    wire_bytes=natural, times=natural, predicted_us=number, loc=string,
+    kind=words_of(*KINDS), axes=many(matches(AXIS)),
+    op=words_of(*OPS), group_size=natural, bytes=natural, wire_bytes=natural,
+    shares=many(record(kind=one_of(*KINDS), op=one_of(*OPS), bytes=natural,
+                       wire_bytes=natural)),
+    times=natural, predicted_us=number, loc=string,
     reason=string, value=string, layer=string, requested=boolean,
     advice=string, note=string)
 TENSORS = many(record(
@@ -126,11 +133,17 @@ def check_sums(function):
         assert overlap["exposed_us"] <= scheduled, overlap
     for c in function["collectives"]:
         g = c["group_size"]
-        share = {"all_reduce": 2 * (g - 1) / g,
-                 "collective_permute": 1}.get(c["kind"], (g - 1) / g)
-        assert c["wire_bytes"] == math.ceil(share * c["bytes"] - 1e-9), c
-        reduces = c["kind"] in ("all_reduce", "reduce_scatter")
-        assert (c["op"] != "none") == reduces, c
+        for s in c["shares"]:
+            factor = {"all_reduce": 2 * (g - 1) / g,
+                      "collective_permute": 1}.get(s["kind"], (g - 1) / g)
+            assert s["wire_bytes"] == math.ceil(factor * s["bytes"] - 1e-9), c
+            assert (s["op"] != "none") == (s["kind"] in ("all_reduce", "reduce_scatter")), c
+        assert c["kind"] == "+".join(dict.fromkeys(s["kind"] for s in c["shares"])), c
+        ops = dict.fromkeys(s["op"] for s in c["shares"] if s["op"] != "none")
+        assert c["op"] == ("+".join(ops) or "none"), c
+        assert c["bytes"] == sum(s["bytes"] for s in c["shares"]), c
+        sent = sum(s["wire_bytes"] for s in c["shares"])
+        assert sent - len(c["shares"]) < c["wire_bytes"] <= sent, c
     time = sum(c["predicted_us"] * c["times"] for c in function["collectives"])
     assert math.isclose(time, function["comm_us"], rel_tol=1e-3, abs_tol=0.01)
     assert sum(i["bytes"] for i in function["inputs"]) == \

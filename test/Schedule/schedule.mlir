@@ -39,6 +39,38 @@ step.program @between on @mesh inputs [#step.input<"x", input, tensor<1024x1024x
 
 // -----
 
+// The collectives of a launch move as one, with what packs the source of each.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @launch
+step.program @launch on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>):
+  %a = step.alloc : memref<64xf32>
+  %b = step.alloc : memref<64xi32>
+  %c = step.alloc : memref<128xi32>
+  // CHECK: step.fill
+  // CHECK-NEXT: step.fill
+  // CHECK-NEXT: %[[T:.*]] = step.collective_start all_reduce
+  // CHECK-NEXT: %[[U:.*]] = step.collective_start all_gather {{.*}} joined
+  // CHECK-NEXT: step.copy
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  step.fill %a with 1.0 : f32 in memref<64xf32>
+  step.fill %b with 1 : i32 in memref<64xi32>
+  %t = step.collective_start all_reduce sum <{"x"}> %a to %a : memref<64xf32> to memref<64xf32>
+  %u = step.collective_start all_gather <{"x"}> %b to %c joined : memref<64xi32> to memref<128xi32>
+  step.collective_done %t
+  step.collective_done %u
+  // CHECK-NEXT: step.view
+  %w = step.view %y : memref<1024x1024xf32> as memref<64xf32>
+  // CHECK-NEXT: step.collective_done %[[T]]
+  // CHECK-NEXT: step.collective_done %[[U]]
+  // CHECK-NEXT: step.copy
+  step.copy %a to %w : memref<64xf32> to memref<64xf32>
+}
+
+// -----
+
 // A collective that sends what another receives waits for it; one whose
 // destination somebody reads before stays behind the read.
 spmd.mesh @mesh <["x"=2]>

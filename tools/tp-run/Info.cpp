@@ -261,7 +261,7 @@ private:
         ++matmuls;
         break;
       case StepKind::CollectiveStart:
-        ++collectives;
+        collectives += !artifact.rows<CollectiveRow>()[step.row].joined;
         break;
       case StepKind::CollectiveDone:
         break;

@@ -26,7 +26,7 @@ ABSL_FLAG(int, threads, 0, "threads of each rank");
 ABSL_FLAG(double, timeout, 300, "seconds that a collective may take");
 ABSL_FLAG(double, run_timeout, 0,
           "seconds that a run may take; 0 sets no limit");
-ABSL_FLAG(double, link_us, 0, "emulated latency of each collective, in us");
+ABSL_FLAG(double, link_us, 0, "emulated latency of each launch, in us");
 ABSL_FLAG(double, link_gbps, 0, "emulated bandwidth of a rank; 0: no limit");
 ABSL_FLAG(std::vector<std::string>, axis_link, {},
           "AXIS:US:GBPS, the emulated link of the collectives along an axis");

@@ -29,10 +29,12 @@ func.func @moves(%0: tensor<8xf32>, %m: tensor<4x2xf32>) {
   return
 }
 
-// Several collectives are one launch.
+// Several collectives are one launch, of one kind or of several.
 // CHECK-LABEL: func.func @combined
-func.func @combined(%0: tensor<8xf32>, %m: tensor<4x2xf32>) {
+func.func @combined(%0: tensor<8xf32>, %m: tensor<4x2xf32>, %i: tensor<4x2xi32>) {
   // CHECK: spmd.combined all_reduce %{{.+}}, %{{.+}} in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{"y"}, {}], unreduced={"x"}>] out [<@mesh, [{}]>, <@mesh, [{"y"}, {}]>] : (tensor<8xf32>, tensor<4x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>)
+  // CHECK: spmd.combined [all_reduce, all_gather] %{{.+}}, %{{.+}} in [<@mesh, [{}], unreduced=max{"x"}>, <@mesh, [{"x"}, {}]>] out [<@mesh, [{}]>, <@mesh, [{}, {}]>] : (tensor<8xf32>, tensor<4x2xi32>) -> (tensor<8xf32>, tensor<4x2xi32>)
   %1:2 = spmd.combined all_reduce %0, %m in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{"y"}, {}], unreduced={"x"}>] out [<@mesh, [{}]>, <@mesh, [{"y"}, {}]>] : (tensor<8xf32>, tensor<4x2xf32>) -> (tensor<8xf32>, tensor<4x2xf32>)
+  %2:2 = spmd.combined [all_reduce, all_gather] %0, %i in [<@mesh, [{}], unreduced=max{"x"}>, <@mesh, [{"x"}, {}]>] out [<@mesh, [{}]>, <@mesh, [{}, {}]>] : (tensor<8xf32>, tensor<4x2xi32>) -> (tensor<8xf32>, tensor<4x2xi32>)
   return
 }

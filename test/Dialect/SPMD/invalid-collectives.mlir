@@ -489,8 +489,19 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 spmd.mesh @mesh <["x"=2, "y"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0303] 'spmd.combined' op expects at least one input, and for each input one result, one `in` sharding and one `out` sharding}}
+  // expected-error @below {{[TP0303] 'spmd.combined' op expects at least one input, and for each input one kind, one result, one `in` sharding and one `out` sharding}}
   %0:2 = spmd.combined all_gather %x, %x in [<@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  return
+}
+
+// -----
+
+// spmd.combined 2: no kind for a part
+spmd.mesh @mesh <["x"=2, "y"=2]>
+
+func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
+  // expected-error @below {{[TP0303] 'spmd.combined' op expects at least one input, and for each input one kind, one result, one `in` sharding and one `out` sharding}}
+  %0:2 = spmd.combined [all_gather] %x, %x in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }
 
@@ -507,23 +518,13 @@ func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
 
 // -----
 
-// spmd.combined 4: two element types
-spmd.mesh @mesh <["x"=2, "y"=2]>
-
-func.func @f(%x: tensor<8xf32>, %i: tensor<8xi32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op expects all parts of a combined collective to have the same element type, but part 1 differs from part 0}}
-  %0:2 = spmd.combined all_gather %x, %i in [<@mesh, [{"x"}]>, <@mesh, [{"x"}]>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>)
-  return
-}
-
-// -----
-
-// spmd.combined 4: two combinations
-spmd.mesh @mesh <["x"=2, "y"=2]>
+// spmd.combined 4: two meshes
+spmd.mesh @mesh <["x"=2]>
+spmd.mesh @other <["x"=2]>
 
 func.func @f(%x: tensor<8xf32>, %m: tensor<8x4xf32>) {
-  // expected-error @below {{[TP0210] 'spmd.combined' op expects all parts of a combined collective to have the same reduction, but part 1 differs from part 0}}
-  %0:2 = spmd.combined all_reduce %x, %x in [<@mesh, [{}], unreduced={"x"}>, <@mesh, [{}], unreduced=max{"x"}>] out [<@mesh, [{}]>, <@mesh, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+  // expected-error @below {{[TP0210] 'spmd.combined' op expects all parts of a combined collective to have the same mesh, but part 1 differs from part 0}}
+  %0:2 = spmd.combined all_gather %x, %x in [<@mesh, [{"x"}]>, <@other, [{"x"}]>] out [<@mesh, [{}]>, <@other, [{}]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
   return
 }
 

@@ -173,6 +173,35 @@ step.program @reduction on @mesh inputs [] outputs [] {
 
 // -----
 
+spmd.mesh @mesh <["x"=2]>
+step.program @joins_a_fill on @mesh inputs [] outputs [] {
+^bb0:
+  %0 = step.alloc : memref<4xf32>
+  %1 = step.alloc : memref<4xf32>
+  %2 = step.collective_start all_reduce sum <{"x"}> %0 to %0 : memref<4xf32> to memref<4xf32>
+  step.fill %1 with 0.0 : f32 in memref<4xf32>
+  // expected-error @below {{[TP0304] 'step.collective_start' op expects the step before a joined collective to be a step.collective_start along the same axes}}
+  %3 = step.collective_start all_reduce sum <{"x"}> %1 to %1 joined : memref<4xf32> to memref<4xf32>
+  step.collective_done %2
+  step.collective_done %3
+}
+
+// -----
+
+spmd.mesh @mesh <["x"=2, "y"=2]>
+step.program @joins_other_axes on @mesh inputs [] outputs [] {
+^bb0:
+  %0 = step.alloc : memref<4xf32>
+  %1 = step.collective_start all_reduce sum <{"x"}> %0 to %0 : memref<4xf32> to memref<4xf32>
+  %2 = step.alloc : memref<4xf32>
+  // expected-error @below {{[TP0304] 'step.collective_start' op expects the step before a joined collective to be a step.collective_start along the same axes}}
+  %3 = step.collective_start all_reduce sum <{"y"}> %2 to %2 joined : memref<4xf32> to memref<4xf32>
+  step.collective_done %1
+  step.collective_done %3
+}
+
+// -----
+
 step.program @body inputs [] outputs [] {
 ^bb0:
   step.rows [4] {

@@ -13,15 +13,17 @@
 // CHECK:   step.skinny_matmul {{.*}} then [#step<post relu>]
 // CHECK: step.collective_start all_reduce sum
 // CHECK: step.collective_done
-// CHECK: step.collective_start collective_permute {{.*}} from [1, -1]
+// CHECK: step.collective_start collective_permute {{.*}} from [1, -1] :
+// CHECK-NEXT: step.collective_start all_reduce max {{.*}} joined :
 // CHECK: step.rows [2, 4]
 // CHECK: step.coordinate
 spmd.mesh @mesh <["x"=2]>
 step.program @all on @mesh inputs [#step.input<"x", input, tensor<2x4xf32>>, #step.input<"c", state, tensor<2x4xf32>>]
-    outputs [#step.output<"y", tensor<2x4xf32>>, #step.output<"d", tensor<2x4xf32>, alias = 1>] arena 128 {
+    outputs [#step.output<"y", tensor<2x4xf32>>, #step.output<"d", tensor<2x4xf32>, alias = 1>] arena 192 {
 ^bb0(%x: memref<2x4xf32>, %c: memref<2x4xf32>, %y: memref<2x4xf32>):
   %a = step.alloc at 0 : memref<2x4xf32>
   %b = step.alloc at 64 : memref<2x4xf32>
+  %e = step.alloc at 128 : memref<2xi32>
   step.copy %x to %a : memref<2x4xf32> to memref<2x4xf32>
   step.fill %b with 1.0 : f32 in memref<2x4xf32>
   %k = step.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32> as memref<4xf32>
@@ -38,7 +40,9 @@ step.program @all on @mesh inputs [#step.input<"x", input, tensor<2x4xf32>>, #st
   %t = step.collective_start all_reduce sum <{"x"}> %a to %a : memref<2x4xf32> to memref<2x4xf32>
   step.collective_done %t
   %u = step.collective_start collective_permute <{"x"}> %a to %c from [1, -1] : memref<2x4xf32> to memref<2x4xf32>
+  %v = step.collective_start all_reduce max <{"x"}> %e to %e joined : memref<2xi32> to memref<2xi32>
   step.collective_done %u
+  step.collective_done %v
   step.rows [2, 4] reads(%a, %k2 : memref<2x4xf32>, memref<2x4xf32, strided<[0, 1]>>) writes(%y : memref<2x4xf32>) {
   ^bb0(%p: memref<2x4xf32>, %q: memref<2x4xf32, strided<[0, 1]>>, %r: memref<2x4xf32>):
     %i = step.index 0

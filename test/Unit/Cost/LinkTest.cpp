@@ -51,6 +51,9 @@ TEST(LinkTest, TakesLatencyAndBytes) {
   EXPECT_EQ((tprt::Link{20, 0}.getTime(row, 2)), absl::Microseconds(20));
   EXPECT_EQ((tprt::Link{0, 2}.getTime(row, 2)), absl::Microseconds(2000));
   EXPECT_EQ((tprt::Link{20, 2}.getTime(row, 1)), absl::ZeroDuration());
+  // It adds no start to the launch that it joins.
+  row.joined = 1;
+  EXPECT_EQ((tprt::Link{20, 2}.getTime(row, 2)), absl::Microseconds(2000));
   EXPECT_FALSE((tprt::Link{}.isEmulated()));
 }
 

@@ -115,10 +115,32 @@ func.func @f(%x: tensor<10x6xf32> {spmd.sharding = #spmd.sharding<@mesh, [{"mode
   EXPECT_GE(launch->bytes, 10 * 6 * 4);
   EXPECT_EQ(launch->wireBytes, launch->bytes * 3 / 4);
   EXPECT_EQ(launch->source, function.getArgument(0));
-  EXPECT_FALSE(launch->reduce);
+  EXPECT_EQ(launch->getReductions(), "none");
   // Slicing is free, and so is everything that is no collective.
   EXPECT_FALSE(getCollectiveCost(find<spmd::AllSliceOp>(), *table));
   EXPECT_FALSE(getCollectiveCost(function, *table));
+}
+
+TEST_F(ProgramCostTest, ALaunchOfSeveralKindsIsTheirSum) {
+  read(R"(
+func.func @f(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xi16>) {
+  %0:3 = spmd.combined [all_reduce, all_reduce, all_gather] %x, %y, %z
+    in [<@mesh, [{}], unreduced={"model"}>, <@mesh, [{}], unreduced=max{"model"}>, <@mesh, [{"model"}]>]
+    out [<@mesh, [{}]>, <@mesh, [{}]>, <@mesh, [{}]>]
+    : (tensor<8xf32>, tensor<8xf32>, tensor<8xi16>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xi16>)
+  return
+})");
+  std::optional<CollectiveCost> launch =
+      getCollectiveCost(find<spmd::CombinedOp>(), *table);
+  ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->getName(), "all_reduce+all_gather");
+  EXPECT_EQ(launch->getReductions(), "sum+max");
+  EXPECT_EQ(launch->bytes, 32 + 32 + 16);
+  // Of four devices, each sends 6/4 of a sum and 3/4 of a gather.
+  EXPECT_EQ(launch->wireBytes, 48 + 48 + 12);
+  ASSERT_EQ(launch->shares.size(), 3u);
+  EXPECT_EQ(launch->shares[1].reduce, ReduceKind::Max);
+  EXPECT_EQ(launch->shares[2].wireBytes, 12);
 }
 
 TEST_F(ProgramCostTest, LoopsMultiply) {

@@ -443,6 +443,24 @@ TEST(Artifact, RefusesRowsThatContradict) {
       {"gather beyond its output", [](auto &p) { p.collective.count = 5; }},
       {"gather that reduces",
        [](auto &p) { p.collective.reduction = Reduction::Sum; }},
+      {"collective that joins none",
+       [](auto &p) { p.collective.joined = 1; }},
+      {"collective that joins another communicator",
+       [](auto &p) {
+         uint32_t alone = p.writer.add(p.collective);
+         p.addStep(StepKind::CollectiveStart, alone);
+         CollectiveRow row = p.collective;
+         row.communicator = p.writer.add(CommunicatorRow{p.axes({0})});
+         row.count = 0;
+         row.source.size = row.destination.size = 0;
+         row.joined = 1;
+         uint32_t joined = p.writer.add(row);
+         p.addStep(StepKind::CollectiveStart, joined);
+         p.addStep(StepKind::CollectiveDone, alone);
+         p.addStep(StepKind::CollectiveDone, joined);
+       }},
+      {"collective that is joined twice",
+       [](auto &p) { p.collective.joined = 2; }},
       {"unknown communicator", [](auto &p) { p.collective.communicator = 1; }},
       {"overlapping collective",
        [](auto &p) {

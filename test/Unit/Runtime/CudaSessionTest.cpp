@@ -289,6 +289,45 @@ TEST(CudaSession, EveryCollective) {
   }
 }
 
+/// A gather and a sum, each too large to share a launch unless it is joined.
+TEST(CudaSession, JoinedCollectivesAreOneGroup) {
+  constexpr int64_t count = 300000;
+  std::string results[2];
+  for (uint32_t joined : {0, 1}) {
+    TestProgram program({{"data", 2}});
+    uint32_t x = program.addInput("x", DType::F32, {{2 * count, {0}}});
+    uint32_t y = program.addOutput("y", DType::F32, {{2 * count, {}}});
+    uint32_t z = program.addOutput("z", DType::F32, {{count, {}}});
+    CollectiveRow gather = {};
+    gather.kind = CollectiveKind::AllGather;
+    gather.communicator =
+        program.writer.add(CommunicatorRow{program.axes({0})});
+    gather.dtype = DType::F32;
+    gather.count = count;
+    gather.source = program.buffer(Space::Input, x, count * 4);
+    gather.destination = program.buffer(Space::Output, y, 2 * count * 4);
+    CollectiveRow sum = gather;
+    sum.kind = CollectiveKind::AllReduce;
+    sum.reduction = Reduction::Sum;
+    sum.destination = program.buffer(Space::Output, z, count * 4);
+    sum.joined = joined;
+    uint32_t rows[] = {program.writer.add(gather), program.writer.add(sum)};
+    for (uint32_t row : rows)
+      program.addStep(StepKind::CollectiveStart, row, "both");
+    for (uint32_t row : rows)
+      program.addStep(StepKind::CollectiveDone, row, "both");
+    auto session = open(program, "cuda");
+    ASSERT_TRUE(session.ok()) << session.status();
+    ASSERT_TRUE(bindFloats(**session, "x", iota(2 * count, 0.5f)).ok());
+    Record record;
+    absl::Status status = (*session)->run("main");
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(record.count("group of 2"), joined ? 2 : 0);
+    results[joined] = *(*session)->read("y") + *(*session)->read("z");
+  }
+  EXPECT_TRUE(areSame(results[0], results[1]));
+}
+
 /// Groups along an axis of a mesh, each with a sum of its own: in place, and of
 /// fewer elements than make whole parts.
 TEST(CudaSession, GroupsOfAMesh) {

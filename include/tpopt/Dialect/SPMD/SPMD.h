@@ -120,12 +120,12 @@ ShardingAttr withFreePart(ManualOp op, ShardingAttr sharding,
 bool isAlongManualAxes(CollectiveOpInterface op);
 
 /// Functions for collective ops, which are the steps of reshard plans.
-/// getKind() returns the kind of an op. getStep() returns the step that an op
-/// applies to operand number `part`; the reference is valid until the context
-/// is destroyed. createCollective() creates the op that applies `step` to
-/// `input`, whose sharding is `from`. The op's result has the type of `input`
-/// unless `type` is given.
-CollectiveKind getKind(CollectiveOpInterface op);
+/// getKind() returns the kind of part number `part` of an op. getStep() returns
+/// the step that an op applies to that operand; the reference is valid until
+/// the context is destroyed. createCollective() creates the op that applies
+/// `step` to `input`, whose sharding is `from`. The op's result has the type of
+/// `input` unless `type` is given.
+CollectiveKind getKind(CollectiveOpInterface op, unsigned part = 0);
 const ReshardStep &getStep(CollectiveOpInterface op, unsigned part = 0);
 /// The axes of a step, in the order in which the collective numbers the devices
 /// of a group.

@@ -454,18 +454,18 @@ def SPMD_CombinedOp : SPMD_Op<"combined", [Pure,
         ["getPartInSharding", "getPartOutSharding"]>]> {
   let summary = "Several collectives as one launch";
   let description = [{
-    **Meaning:** result i is the result of the collective `kind` on input i, from the
-    i-th sharding of `in` to the i-th of `out`. All parts are sent in one launch, whose
-    payload is the sum of theirs. `tp-combine-collectives` inserts these ops.
+    **Meaning:** result i is the result of the i-th collective of `kinds` on input i,
+    from the i-th sharding of `in` to the i-th of `out`. All parts are sent in one launch,
+    whose payload is the sum of theirs. One word stands for parts that are all of that
+    kind. `tp-combine-collectives` inserts these ops.
 
     **Constraints**
-    1. `kind` is a collective that sends data: all_reduce, all_gather, reduce_scatter,
+    1. Each kind is a collective that sends data: all_reduce, all_gather, reduce_scatter,
        all_to_all or collective_permute.
-    2. There is at least one input, and for each input one result, one `in` sharding and
-       one `out` sharding.
-    3. Each part fulfils the constraints of that collective.
-    4. All parts have one element type, one reduction (sum, max or min) and the same
-       axes in the same order; for a collective_permute also the same `in` and `out`.
+    2. There is at least one input, and for each input one kind, one result, one `in`
+       sharding and one `out` sharding.
+    3. Each part fulfils the constraints of its collective.
+    4. All parts have one mesh, and the same axes in the same order.
 
     **Cost:** that of the parts, with one start.
 
@@ -473,16 +473,22 @@ def SPMD_CombinedOp : SPMD_Op<"combined", [Pure,
 
     ```mlir
     %1:2 = spmd.combined all_reduce %0, %0 in [<@mesh, [{} ], unreduced={"x"}>, <@mesh, [{} ], unreduced={"x"}>] out [<@mesh, [{} ]>, <@mesh, [{} ]>] : (tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    %2:2 = spmd.combined [all_reduce, all_gather] %0, %i in [<@mesh, [{} ], unreduced={"x"}>, <@mesh, [{"x"} ]>] out [<@mesh, [{} ]>, <@mesh, [{} ]>] : (tensor<8xf32>, tensor<4xi32>) -> (tensor<8xf32>, tensor<4xi32>)
     ```
   }];
-  let arguments = (ins StrAttr:$kind, Variadic<AnyRankedTensor>:$inputs,
+  let arguments = (ins StrArrayAttr:$kinds, Variadic<AnyRankedTensor>:$inputs,
                        TypedArrayAttrBase<SPMD_ShardingAttr, "shardings">:$in_shardings,
                        TypedArrayAttrBase<SPMD_ShardingAttr, "shardings">:$out_shardings);
   let results = (outs Variadic<AnyRankedTensor>:$outputs);
   let assemblyFormat = [{
-    custom<Word>($kind) $inputs `in` custom<Shardings>($in_shardings)
+    custom<Parts>($kinds, $inputs) `in` custom<Shardings>($in_shardings)
     `out` custom<Shardings>($out_shardings)
     attr-dict `:` functional-type($inputs, $outputs)
+  }];
+  let extraClassDeclaration = [{
+    ::tp::CollectiveKind getPartKind(unsigned part);
+    /// Creates an op of some of the parts.
+    CombinedOp take(::mlir::OpBuilder &builder, const ::llvm::BitVector &parts);
   }];
   let hasVerifier = 1;
 }

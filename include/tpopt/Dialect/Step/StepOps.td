@@ -426,7 +426,7 @@ def Step_CollectiveStartOp : Step_Op<"collective_start"> {
     one for each device of the group where the kind requires it; see
     `tprt::CollectiveKind`. Source and destination must not be used until the collective
     is done. A permutation gives, for each place, the one that it receives from, or -1
-    for zeros.}];
+    for zeros. A `joined` collective is sent in one launch with the one before it.}];
   let constraints = [{
     1. Source and destination are dense and have one element type. The destination of an
        all_gather has as many elements as the sources of the whole group, the source of
@@ -436,15 +436,26 @@ def Step_CollectiveStartOp : Step_Op<"collective_start"> {
        none.
     3. A collective_permute has a permutation with one entry per device of
        the group, others none.
-    4. The program has a mesh with these axes.}];
-  let example = [{%t = step.collective_start all_reduce sum <{"x"}> %a to %b : memref<4x8xf32> to memref<4x8xf32>}];
+    4. The program has a mesh with these axes.
+    5. The step before a joined collective is another `step.collective_start`, along the
+       same axes.}];
+  let example = [{%t = step.collective_start all_reduce sum <{"x"}> %a to %b : memref<4x8xf32> to memref<4x8xf32>
+    %u = step.collective_start all_reduce max <{"x"}> %c to %c joined : memref<2xi32> to memref<2xi32>}];
   let arguments = (ins Step_CollectiveKind:$kind, OptionalAttr<Step_Reduction>:$reduction,
       SPMD_AxisListAttr:$axes, Step_Read:$source, Step_Written:$destination,
-      OptionalAttr<DenseI64ArrayAttr>:$permutation);
+      OptionalAttr<DenseI64ArrayAttr>:$permutation, UnitAttr:$joined);
   let results = (outs Step_Token:$token);
   let assemblyFormat = [{
     $kind ($reduction^)? $axes $source `to` $destination
-    (`from` $permutation^)? attr-dict `:` type($source) `to` type($destination)
+    (`from` $permutation^)? (`joined` $joined^)? attr-dict `:` type($source) `to` type($destination)
+  }];
+  let extraClassDeclaration = [{
+    /// The collectives of the launch that this one begins: itself, and those
+    /// joined to it. Empty if this one is joined.
+    ::llvm::SmallVector<CollectiveStartOp, 1> getLaunch();
+    /// Returns true if no other collective is in the launch.
+    bool isAlone() { return getLaunch().size() == 1; }
+    CollectiveDoneOp getDone();
   }];
   let hasVerifier = 1;
 }

@@ -32,25 +32,28 @@ def PlanCollectivesPass : Pass<"tp-plan-collectives", "::mlir::ModuleOp"> {
 def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> {
   let summary = "Issue independent collectives as one";
   let description = [{
-    Independent collectives of one block with the same kind, axes, reduction and element
-    type become one `spmd.combined`: the same bytes in one launch. It comes after the
+    Independent collectives of one block with the same axes become one `spmd.combined`,
+    whatever their kinds and element types: the same bytes in one launch. It comes after the
     last of its operands and before the first use of any of its results. Gradients that
     are all needed at the end are summed together; sums that a layer waits for stay
-    where they are.
+    where they are. If launches of sums and moves together would raise the peak of
+    memory, each launch has either.
 
-    A collective is delayed until its first use. Collectives of the same kind that are
+    A collective is delayed until its first use. Collectives along the same axes that are
     ready by then are sent with it, in program order, as long as all payloads together
-    fit into the bucket; the bucket bounds the additional memory. A reduce-scatter that
+    fit into the bucket; the bucket bounds the additional memory. A gather that is as much
+    as all the rest only goes early with a gather of its element type, since its result is
+    larger than its operand. A reduce-scatter that
     is the only user of its operand frees memory, and so does a value that a loop only
-    stores into the stack of its iterations: these wait only until their kind fills a
-    bucket. If the mesh has links, a collective is sent alone if sending it takes longer
+    stores into the stack of its iterations: these wait only until the collectives along
+    their axes fill a bucket. If the mesh has links, a collective is sent alone if sending it takes longer
     than 16 starts, because saving one start is then worth less than 6 %.
 
     An op that uses such a result is delayed with it, so that a gradient can be combined
     even if it is transposed at once. This holds for an elementwise op, a transpose,
-    reshape, slice, reduction or in-place update of a stack whose other operands stay in
-    memory anyway (arguments, constants, single numbers, and values computed from them
-    for this op only).
+    reshape, slice, reduction, product or in-place update of a stack whose other operands
+    stay in memory anyway (arguments, constants, single numbers, and values computed from
+    them for this op only).
 
     Operands that need at most 64 more ops, none of which waits for a collective, are
     computed first, if this keeps at most twice the bytes in memory that the collective
