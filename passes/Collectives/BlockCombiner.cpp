@@ -119,7 +119,7 @@ struct Candidate {
 };
 
 /// Goes through a block in order. Every collective is put off until an op needs
-/// its result; then it is issued together with all collectives of its kind
+/// its result; then it is issued together with all collectives along its axes
 /// whose operands are available. This minimizes the number of launches, like
 /// the greedy algorithm that stabs intervals on a line with the fewest points:
 /// it always adds a point where the first unstabbed interval ends. An op that
@@ -128,11 +128,11 @@ struct Candidate {
 /// collective, are computed first: q, k and v of a layer are gathered in one
 /// launch even if the program uses the gathered q before it computes k.
 ///
-/// A collective that frees memory waits only until there are enough of its kind
-/// to fill a bucket; otherwise the unsharded gradients of all layers would stay
-/// in memory until the first of them is needed. A bucket that is full of sums
-/// does not wait either: it cannot grow, and can be sent during the following
-/// ops.
+/// A collective that frees memory waits only until there are enough along its
+/// axes to fill a bucket; otherwise the unsharded gradients of all layers would
+/// stay in memory until the first of them is needed. A bucket that is full of
+/// sums does not wait either: it cannot grow, and can be sent during the
+/// following ops.
 class BlockCombiner {
 public:
   BlockCombiner(Block &block, const Mesh &mesh, const LaunchRules &rules)

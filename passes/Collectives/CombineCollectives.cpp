@@ -48,10 +48,23 @@ struct CombineCollectives
     return result;
   }
 
+  /// Returns true if the function has sums and collectives that move data.
+  static bool mayMix(FunctionOpInterface function) {
+    bool sums = false, moves = false;
+    function->walk([&](CollectiveOpInterface op) {
+      CollectiveKind kind = getKind(op);
+      sums |= isReduction(kind);
+      moves |= !isReduction(kind) && !isFree(kind);
+    });
+    return sums && moves;
+  }
+
   /// Launches sums together with collectives that move data, unless the
   /// function would then need more memory than with launches of their own.
   CombineResult combine(FunctionOpInterface function, const Mesh &mesh,
                         int64_t bucket) {
+    if (!mayMix(function))
+      return combine(function, mesh, {bucket, /*mixed=*/true});
     // Insert the copy next to the function, so that it finds the mesh.
     auto copy = cast<FunctionOpInterface>(OpBuilder(function).clone(*function));
     CombineResult result = combine(function, mesh, {bucket, /*mixed=*/true});

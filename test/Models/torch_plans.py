@@ -186,7 +186,7 @@ def check_plan(name, folder, plans, moved, is_tied):
         return done.stderr[-2000:]
     (function,) = json.loads((folder / "report.json").read_text())["functions"]
     got = [(share["kind"], share["wire_bytes"]) for each in function["collectives"]
-           for _ in range(each["times"])]
+           for share in each["shares"] for _ in range(each["times"])]
     embeddings = int("embedding_rowwise" in plans["tp_plan"].values())
     wanted = [("all_reduce", BATCH * TOKENS * HIDDEN * 4)] * (
         embeddings + round(LAYERS * MODELS[name]))
