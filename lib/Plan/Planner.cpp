@@ -207,12 +207,15 @@ struct Planner::Impl {
   /// reshards with slack are cheaper than others, a plan may send more bytes
   /// and yet wait less. For example, it may gather weights instead of
   /// activations that are fewer bytes, since a product waits for activations.
-  /// The plan with the shorter predicted step is kept.
+  /// The plan with the shorter predicted step is kept, unless only the other
+  /// one fits into memory.
   void planForOverlap() {
     double time = getOverlappedTime();
+    bool didFit = fitsMemory();
     exposed = kExposed;
     makePlan();
-    if (getOverlappedTime() < (1 - kRounding) * time)
+    if (getOverlappedTime() < (1 - kRounding) * time &&
+        (fitsMemory() || !didFit))
       return;
     exposed = 1;
     makePlan();
@@ -237,10 +240,9 @@ struct Planner::Impl {
              sum = getSharedCost(sent.sums, shares.sums);
       other -= sent.gathers.cost - gather + sent.sums.cost - sum;
       if (gather > 0 && actual.hasGathersWithSlack(number)) {
-        auto [begin, end] =
-            value.times > 1
-                ? getOutermostSpan(value)
-                : std::pair(value.needs.front().begin, value.needs.front().end);
+        const PlanUse &need = getFirstNeed(value);
+        auto [begin, end] = value.times > 1 ? getOutermostSpan(value)
+                                            : std::pair(need.begin, need.end);
         gathers.push_back({clock[begin], clock[end], gather});
         other -= gather;
       }
@@ -258,10 +260,22 @@ struct Planner::Impl {
   /// The first and the last point of the op that makes the value, or of the
   /// outermost loop that contains this op.
   std::pair<unsigned, unsigned> getOutermostSpan(const PlanValue &value) const {
-    Operation *op = view.getAnchor(value.value.getDefiningOp());
-    while (op->getParentOp() != root)
-      op = op->getParentOp();
-    return {view.getBegin(op), view.getEnd(op)};
+    Operation *op = value.value.getDefiningOp(), *outer = view.getAnchor(op);
+    if (outer->getParentOp() == root) // only `op` has points if it is rewritten
+      return {view.getBegin(op), view.getEnd(op)};
+    while (outer->getParentOp() != root)
+      outer = outer->getParentOp();
+    return {view.getBegin(outer), view.getEnd(outer)};
+  }
+
+  /// The first use that needs a copy of the value.
+  const PlanUse &getFirstNeed(const PlanValue &value) const {
+    const Selection &selection = price->getSelection();
+    unsigned made = graph.getLayout(value.producer, selection);
+    auto need = llvm::find_if(value.needs, [&](const PlanUse &use) {
+      return !use.isPassedOn && graph.getLayout(use.port, selection) != made;
+    });
+    return need == value.needs.end() ? value.needs.front() : *need;
   }
 
   /// For each point, the cost of the contractions before it, each times its
@@ -302,8 +316,7 @@ struct Planner::Impl {
       makePlan();
       Price whole = price->getPrice();
       double more = cut.launches - whole.launches;
-      bool fits = capacity == 0 || price->getHeldBytes() <= capacity;
-      if (fits && more > 0 &&
+      if (fitsMemory() && more > 0 &&
           whole.cost - cut.cost < more * cut.cost / cut.launches) {
         traded += std::max(0.0, whole.cost - cut.cost);
         continue;
@@ -311,6 +324,10 @@ struct Planner::Impl {
       space.strategies.setCountedWhole(op, false);
       makePlan();
     }
+  }
+
+  bool fitsMemory() const {
+    return capacity == 0 || price->getHeldBytes() <= capacity;
   }
 
   /// Returns true if the plan shards the dimensions in `tp.counted` of `op`.

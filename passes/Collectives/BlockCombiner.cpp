@@ -371,22 +371,25 @@ BlockCombiner::findMakers(const Candidate &candidate) {
 
 void BlockCombiner::makeOperands(Queue &queue, Candidate &first,
                                  Operation *before) {
-  constexpr unsigned kMostTries = 8;
-  unsigned tries = 0;
+  constexpr unsigned kMostTries = 8, kMostLooks = 64;
+  unsigned tries = 0, looks = 0;
+  int64_t sent = select(first).second;
   auto isDone = [](Candidate *candidate) {
     return candidate->isReady || candidate->isIssued;
   };
   while (!queue.later.empty() && isDone(queue.later.front()))
     queue.later.pop_front();
-  for (size_t i = 0; i < queue.later.size() && tries < kMostTries; ++i) {
+  for (size_t i = 0;
+       i < queue.later.size() && tries < kMostTries && looks < kMostLooks;
+       ++i) {
     Candidate *candidate = queue.later[i];
     if (isDone(candidate))
       continue;
-    ++tries;
-    int64_t sent = select(first).second;
+    ++looks;
     if (candidate->source || sent + candidate->bytes > rules.bucketBytes ||
         !candidate->mayJoin(first, sent))
       continue;
+    ++tries;
     std::optional<SmallVector<Operation *>> makers = findMakers(*candidate);
     if (!makers)
       continue;
@@ -398,6 +401,9 @@ void BlockCombiner::makeOperands(Queue &queue, Candidate &first,
     for (Operation *op : *makers)
       for (Candidate *made : madeBy.lookup(op))
         setReady(*made, before);
+    if (first.isIssued) // along with one that fills a bucket
+      return;
+    sent = select(first).second;
   }
 }
 

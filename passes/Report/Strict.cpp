@@ -11,6 +11,8 @@
 #include "tpopt/Dialect/TP/TP.h"
 #include "tpopt/Passes/Report/Passes.h"
 
+#include <cmath>
+
 namespace tp {
 #define GEN_PASS_DEF_STRICTPASS
 #include "tpopt/Passes/Report/Passes.h.inc"
@@ -61,20 +63,33 @@ struct Strict : tp::impl::StrictPassBase<Strict> {
       signalPassFailure();
   }
 
+  /// The first value that a launch moves.
+  static Value getMovedSource(const CollectiveCost &launch) {
+    if (auto combined = dyn_cast<spmd::CombinedOp>(launch.op))
+      for (auto [part, source] : llvm::enumerate(launch.sources))
+        if (!isReduction(combined.getPartKind(part)))
+          return source;
+    return launch.source;
+  }
+
   LogicalResult check(const CollectiveCost &launch, ShardingTable &table) {
-    if (llvm::all_of(
-            launch.shares,
-            [](const CollectiveShare &share) { return share.reduce; }) ||
-        isRequested(launch.op))
+    auto moves = [](const CollectiveShare &share) { return !share.reduce; };
+    auto moved = llvm::find_if(launch.shares, moves);
+    if (moved == launch.shares.end() || isRequested(launch.op))
       return success();
+    double bytes = 0;
+    for (const CollectiveShare &share :
+         llvm::make_filter_range(launch.shares, moves))
+      bytes += share.wireBytes;
     std::string axes;
     llvm::raw_string_ostream os(axes);
     printAxes(os, table.getMesh(), launch.axes, /*quoted=*/false);
     InFlightDiagnostic error = launch.op->emitError();
     error
-        << prefix(ErrorCode::UnrequestedCollective) << launch.getName() << ' '
-        << axes << " of '" << tp::getName(launch.source) << "', "
-        << formatBytes(launch.wireBytes)
+        << prefix(ErrorCode::UnrequestedCollective)
+        << tp::stringify(moved->kind) << ' ' << axes << " of '"
+        << tp::getName(getMovedSource(launch)) << "', "
+        << formatBytes(int64_t(std::ceil(bytes)))
         << " sent by every device, is not requested by an annotation; write an "
            "spmd.constraint that requests it, or a sharding that avoids it";
     if (std::string reason = describeWhy(launch.op, table); !reason.empty())

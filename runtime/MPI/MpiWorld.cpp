@@ -289,9 +289,13 @@ absl::Status MpiWorld::findFailure() {
     return absl::OkStatus();
   // Wait for the message of the failed rank: unless the rank died, it sent one
   // before the launcher ended the job.
+  // Another thread of this rank may receive it.
   for (absl::Time end = absl::Now() + absl::Milliseconds(200);
-       absl::Now() < end; sched_yield())
+       absl::Now() < end; sched_yield()) {
     TPRT_RETURN_IF_ERROR(receiveFailure());
+    absl::MutexLock lock(&mutex);
+    TPRT_RETURN_IF_ERROR(failure);
+  }
   return makeError(ErrorCode::PeerFailed,
                    "the launcher ended the job, as it does when a rank has "
                    "died; its own message names that rank");
