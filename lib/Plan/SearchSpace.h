@@ -18,19 +18,19 @@
 
 namespace tp::plan {
 
-/// The parts of its price that a reshard pays (see Slack.h).
+/// The fractions of its price that a reshard pays (see Slack.h).
 struct PriceShares {
-  /// Of a launch's start-up cost, its *start*: less than 1 if the reshard will
-  /// be combined with others.
+  /// The fraction of a launch's start-up cost, its *start*. It is less than 1
+  /// if the reshard will be combined with others.
   double start = 1;
-  /// Of the cost of sending, the start included: less than 1 if the reshard can
-  /// run during computation.
+  /// The fraction of the cost of sending, including the start. It is less than
+  /// 1 if the reshard can run during computation.
   double cost = 1;
 
   auto asTuple() const { return std::pair(start, cost); }
 };
 
-/// Those of a value's reshards from partial sums, and those of its others.
+/// The shares of a value's reshards from partial sums, and of all its others.
 struct ReshardShares {
   PriceShares sums, gathers;
 

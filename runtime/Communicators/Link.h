@@ -32,7 +32,8 @@ struct Link {
 
   bool isEmulated() const { return us > 0 || gbps > 0; }
   /// Returns the time of a collective among this many ranks; a single rank
-  /// sends nothing. One that joins a launch adds only its bytes.
+  /// sends nothing. For a collective that joins the launch of the one before,
+  /// the latency is not counted again.
   absl::Duration getTime(const CollectiveRow &row, int64_t ranks) const;
 };
 

@@ -52,7 +52,7 @@ struct ProgressOptions {
   uint32_t numLinks = 1;
 };
 
-/// What the collectives of a group travel on.
+/// The links that the collectives of a group use, and their speed.
 struct Route {
   std::vector<uint32_t> links = {0}; ///< In ascending order, at least one.
   Link speed = {};                   ///< If it is emulated.

@@ -9,7 +9,7 @@
 /// Several threads of a rank may use the world (World::enter), each with its
 /// own communicators. With MPI_THREAD_SERIALIZED, they may all call MPI, but
 /// only one at a time, so a thread holds a lock during each call. No call
-/// blocks: a thread waits by calling again and again.
+/// blocks: to wait, a thread polls.
 
 #ifndef TPRT_MPI_MPIWORLD_H
 #define TPRT_MPI_MPIWORLD_H

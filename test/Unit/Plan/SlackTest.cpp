@@ -34,19 +34,24 @@ func.func @step(%x: tensor<8x64xf32>, %v: tensor<64x64xbf16>,
   return %dv, %updated : tensor<64x64xf32>, tensor<64x64xf32>
 })";
 
+/// A program, its plan graph, and its slack. All axes may shard its arguments.
+struct PlannedSlack : PlannedProgram {
+  explicit PlannedSlack(const char *text) : PlannedProgram("\"x\"=2", text) {}
+
+  SearchSpace space{*table, collectAtoms(function, *table, /*allAxes=*/true),
+                    *cost, /*evenly=*/false};
+  ProgramView view{function};
+  PlanGraph graph = buildGraph(space, view, function, /*freeArguments=*/true);
+  Slack slack{graph, view, space.pool, /*bucketBytes=*/25 << 20};
+};
+
 /// A reshard of one launch.
 constexpr cost::Price kLaunch = {/*cost=*/3, /*preference=*/0, /*launches=*/1};
 
 TEST(SlackTest, WhatWaitsForNothingSharesAStart) {
-  PlannedProgram program("\"x\"=2", kStep);
-  SearchSpace space(
-      *program.table,
-      collectAtoms(program.function, *program.table, /*allAxes=*/true),
-      *program.cost, /*evenly=*/false);
-  ProgramView view(program.function);
-  PlanGraph graph =
-      buildGraph(space, view, program.function, /*freeArguments=*/true);
-  Slack slack(graph, view, space.pool, /*bucketBytes=*/25 << 20);
+  PlannedSlack program(kStep);
+  PlanGraph &graph = program.graph;
+  Slack &slack = program.slack;
   slack.setShares(graph);
   auto getShares = [&](Value value) {
     const PlanValue &found = graph.values[graph.valueNumbers.lookup(value)];
@@ -137,15 +142,9 @@ func.func @loop(%x: tensor<8x64xf32>, %w: tensor<5x64x64xf32>)
 })";
 
 TEST(SlackTest, LoopsGatherLayersEarlyAndCollectSums) {
-  PlannedProgram program("\"x\"=2", kLoop);
-  SearchSpace space(
-      *program.table,
-      collectAtoms(program.function, *program.table, /*allAxes=*/true),
-      *program.cost, /*evenly=*/false);
-  ProgramView view(program.function);
-  PlanGraph graph =
-      buildGraph(space, view, program.function, /*freeArguments=*/true);
-  Slack slack(graph, view, space.pool, /*bucketBytes=*/25 << 20);
+  PlannedSlack program(kLoop);
+  PlanGraph &graph = program.graph;
+  Slack &slack = program.slack;
   slack.setExposed(0.5);
   slack.setShares(graph);
   std::vector<std::string> gathered, summed;
