@@ -9,7 +9,7 @@
 #include "PlanPrice.h"
 #include "Slack.h"
 #include "Splices.h"
-#include "StepTime.h"
+#include "StepEstimate.h"
 #include "Unflatten.h"
 
 #include "tpopt/Dialect/TP/TP.h"
@@ -115,10 +115,9 @@ struct Planner::Impl {
     decomposeWhereCheaper();
     makePlan();
     leaveCountedWhole();
+    fit();
     if (overlap && slack)
       planForOverlap();
-    if (capacity != 0)
-      fit();
   }
 
   void makePlan() {
@@ -166,9 +165,10 @@ struct Planner::Impl {
     price.emplace(space, graph, model->getSelection());
   }
 
-  /// Returns the price of each value's reshards.
-  std::vector<ReshardsPrice> getReshardPrices() {
-    std::vector<ReshardsPrice> sent(graph.values.size());
+  /// Calls `see` for each reshard of the plan, with the number of its value,
+  /// the copy that it makes, whether it sums, and the price of all its runs.
+  void forEachReshard(
+      function_ref<void(unsigned, const Copy &, bool, const Price &)> see) {
     for (auto [number, value] : llvm::enumerate(graph.values)) {
       if (value.origin != number || value.isBorder)
         continue;
@@ -176,11 +176,19 @@ struct Planner::Impl {
       ReshardPrices prices = space.getPrices(value.type);
       for (const Copy &copy : ArrayRef(copies).drop_front()) {
         unsigned source = copies[copy.source].layout;
-        bool sums = !space.pool.get(source).unreduced.empty();
-        (sums ? sent[number].sums : sent[number].gathers) +=
-            value.times * prices.get(source, copy.layout, value.times > 1);
+        see(number, copy, !space.pool.get(source).unreduced.empty(),
+            value.times * prices.get(source, copy.layout, value.times > 1));
       }
     }
+  }
+
+  /// Returns the price of each value's reshards.
+  std::vector<ReshardsPrice> getReshardPrices() {
+    std::vector<ReshardsPrice> sent(graph.values.size());
+    forEachReshard(
+        [&](unsigned number, const Copy &, bool isSum, const Price &price) {
+          (isSum ? sent[number].sums : sent[number].gathers) += price;
+        });
     return sent;
   }
 
@@ -212,49 +220,61 @@ struct Planner::Impl {
   void planForOverlap() {
     double time = getOverlappedTime();
     bool didFit = fitsMemory();
-    exposed = kExposed;
-    makePlan();
-    if (getOverlappedTime() < (1 - kRounding) * time &&
-        (fitsMemory() || !didFit))
+    makeFittingPlan(kExposed);
+    if (fitsMemory() == didFit ? getOverlappedTime() < (1 - kRounding) * time
+                               : fitsMemory())
       return;
-    exposed = 1;
-    makePlan();
+    makeFittingPlan(1);
   }
 
-  /// Predicts the time of the plan if its collectives overlap with computation:
-  /// the device waits for all reshards without slack. The others hide behind
-  /// contractions alone. All other ops are priced one by one here, but many of
-  /// them will be fused, and then take much less time.
+  /// Makes a plan in which reshards with slack pay this fraction of their cost.
+  void makeFittingPlan(double fraction) {
+    exposed = fraction;
+    for (const auto &[gain, rewrites] : decomposed)
+      view.set(rewrites, /*isOn=*/true); // `fit` may have undone them
+    makePlan();
+    fit();
+  }
+
+  /// Predicts the time of the plan if its collectives overlap with computation.
+  /// Reshards hide behind contractions alone. All other ops are priced one by
+  /// one here, but many of them will be fused, and then take much less time.
+  /// Reshards in loops hide only if they have slack.
   double getOverlappedTime() {
-    std::vector<ReshardsPrice> prices = getReshardPrices();
     Slack actual = *slack;
-    actual.recount(prices);
+    actual.recount(getReshardPrices());
     std::vector<double> clock = getContractionClock();
-    std::vector<SlackTransfer> gathers, sums;
+    StepEstimate step(clock.back());
     // The time of everything that neither hides nor is hidden.
     double other = price->getPrice().cost - clock.back();
-    for (auto [number, sent] : llvm::enumerate(prices)) {
+    forEachReshard([&](unsigned number, const Copy &copy, bool isSum,
+                       const Price &sent) {
       const PlanValue &value = graph.values[number];
       ReshardShares shares = actual.getShares(number);
-      double gather = getSharedCost(sent.gathers, shares.gathers),
-             sum = getSharedCost(sent.sums, shares.sums);
-      other -= sent.gathers.cost - gather + sent.sums.cost - sum;
-      if (gather > 0 && actual.hasGathersWithSlack(number)) {
-        const PlanUse &need = getFirstNeed(value);
-        auto [begin, end] = value.times > 1 ? getOutermostSpan(value)
-                                            : std::pair(need.begin, need.end);
-        gathers.push_back({clock[begin], clock[end], gather});
-        other -= gather;
-      }
-      if (sum > 0 && actual.hasSumsWithSlack(number)) {
+      double cost = getSharedCost(sent, isSum ? shares.sums : shares.gathers);
+      other -= sent.cost - cost;
+      bool hasSlack = isSum ? actual.hasSumsWithSlack(number)
+                            : actual.hasGathersWithSlack(number);
+      if (!hasSlack && value.times > 1)
+        return;
+      other -= cost;
+      const PlanUse &need = getFirstNeed(value, copy);
+      if (hasSlack && isSum) {
         auto [begin, end] =
             getOutermostSpan(graph.values[actual.getSumSource(number)]);
         double complete = clock[end + 1];
-        sums.push_back({begin == end ? complete : clock[begin], complete, sum});
-        other -= sum;
+        step.addSum(begin == end ? complete : clock[begin], complete, cost);
+      } else if (hasSlack) {
+        auto [begin, end] = value.times > 1 ? getOutermostSpan(value)
+                                            : std::pair(need.begin, need.end);
+        step.addGather(clock[begin], clock[end], cost);
+      } else {
+        Operation *maker = value.value.getDefiningOp();
+        step.addTransfer(maker ? clock[view.getEnd(maker) + 1] : 0,
+                         clock[need.begin], cost);
       }
-    }
-    return other + getStepTime(clock.back(), gathers, sums);
+    });
+    return other + step.get();
   }
 
   /// The first and the last point of the op that makes the value, or of the
@@ -268,14 +288,15 @@ struct Planner::Impl {
     return {view.getBegin(outer), view.getEnd(outer)};
   }
 
-  /// The first use that needs a copy of the value.
-  const PlanUse &getFirstNeed(const PlanValue &value) const {
-    const Selection &selection = price->getSelection();
-    unsigned made = graph.getLayout(value.producer, selection);
-    auto need = llvm::find_if(value.needs, [&](const PlanUse &use) {
-      return !use.isPassedOn && graph.getLayout(use.port, selection) != made;
-    });
-    return need == value.needs.end() ? value.needs.front() : *need;
+  /// The first op that needs the copy.
+  const PlanUse &getFirstNeed(const PlanValue &value, const Copy &copy) const {
+    for (const PlanUse &use :
+         ArrayRef(value.needs)
+             .slice(copy.firstUse, copy.lastUse - copy.firstUse))
+      if (!use.isPassedOn &&
+          graph.getLayout(use.port, price->getSelection()) == copy.layout)
+        return use;
+    return *copy.need;
   }
 
   /// For each point, the cost of the contractions before it, each times its
@@ -343,6 +364,8 @@ struct Planner::Impl {
   /// While the plan does not fit, undoes decompositions that make it cheaper
   /// but take more memory. Then changes the plan itself.
   void fit() {
+    if (capacity == 0)
+      return;
     for (const auto &[gain, rewrites] : decomposed) {
       int64_t before = price->getHeldBytes();
       if (before <= capacity)

@@ -19,8 +19,8 @@ using namespace tp;
 using namespace tp::cost;
 using namespace tp::spmd;
 
-/// A collective that takes longer than this many start latencies is issued
-/// alone.
+/// A launch is full when it takes this many start latencies: sharing its start
+/// with one more collective would save little, and delay the first results.
 static constexpr double kMostStarts = 16;
 
 /// The joined reasons of collectives that are issued as one. Either all of
@@ -79,14 +79,17 @@ struct Waiter {
 struct Queue {
   std::deque<Candidate *> ready; ///< Operands available; may be issued already.
   std::deque<Candidate *> later; ///< The rest; some may be ready by now.
-  /// Total of the ready ones that are not issued yet. Gathers do not count
-  /// unless they free memory: they need not be sent soon.
-  int64_t bytes = 0;
+  /// Total of what the ready ones fill that are not issued yet. Gathers do not
+  /// count unless they free memory: they need not be sent soon.
+  int64_t fill = 0;
 };
 
 struct Candidate {
   Operation *op = nullptr;
   int64_t bytes = 0;
+  /// The part of a launch that it fills, as bytes of a bucket: its own bytes,
+  /// or more behind a slow link (kMostStarts).
+  int64_t fill = 0;
   /// Null if the collective is issued alone.
   Queue *queue = nullptr;
   /// No other op needs the operand of the collective, and the result takes less
@@ -105,7 +108,7 @@ struct Candidate {
   bool isIssued = false;
   bool isNeeded = false; ///< The current op waits for it.
 
-  /// Returns true if it counts among the bytes that fill a bucket.
+  /// Returns true if it counts among what fills a bucket.
   bool fills() const { return frees || !isGather; }
   /// Returns true if a launch of `first` and others, of `total` bytes so far,
   /// may take the collective along before its result is needed. The result of a
@@ -115,6 +118,18 @@ struct Candidate {
     return !isGather || isNeeded || bytes < total ||
            (first.isGather && getElementTypeOrSelf(op->getResult(0)) ==
                                   getElementTypeOrSelf(first.op->getResult(0)));
+  }
+};
+
+/// Collectives that are issued as one, in any order.
+struct Launch {
+  SmallVector<Candidate *> members;
+  int64_t bytes = 0, fill = 0; ///< Totals of the members.
+
+  void add(Candidate &candidate) {
+    members.push_back(&candidate);
+    bytes += candidate.bytes;
+    fill += candidate.fill;
   }
 };
 
@@ -175,10 +190,9 @@ private:
   void collect();
   void connect(Candidate &candidate);
   Key getKey(CollectiveOpInterface op, const ReshardStep &step);
-  bool goesAlone(const ReshardStep &step, int64_t bytes);
-  /// The candidates that a launch of `first` sends now, without regard to their
-  /// order, and their bytes.
-  std::pair<SmallVector<Candidate *>, int64_t> select(Candidate &first) const;
+  int64_t getFill(const ReshardStep &step, int64_t bytes) const;
+  /// What a launch of `first` sends now.
+  Launch select(Candidate &first) const;
   void issue(Candidate &candidate, Operation *before);
   void combine(ArrayRef<Candidate *> members, Operation *before);
 
@@ -238,16 +252,18 @@ Key BlockCombiner::getKey(CollectiveOpInterface op, const ReshardStep &step) {
   return key;
 }
 
-/// Returns true if issuing the collective with others would save almost
-/// nothing.
-bool BlockCombiner::goesAlone(const ReshardStep &step, int64_t bytes) {
-  if (bytes > rules.bucketBytes)
-    return true;
+/// A collective whose fill exceeds a bucket is issued alone.
+int64_t BlockCombiner::getFill(const ReshardStep &step, int64_t bytes) const {
   if (!mesh.hasLinks)
-    return false;
+    return bytes;
   Link link = getLink(mesh, step.axes);
-  return link.beta * getWireElements(step.kind, step.getGroupSize(), bytes) >
-         kMostStarts * link.alpha;
+  double time =
+             link.beta * getWireElements(step.kind, step.getGroupSize(), bytes),
+         full = kMostStarts * link.alpha;
+  if (time > full)
+    return std::max(bytes, rules.bucketBytes + 1);
+  double share = full > 0 ? time / full : 0;
+  return std::max(bytes, int64_t(share * double(rules.bucketBytes)));
 }
 
 void BlockCombiner::collect() {
@@ -268,7 +284,8 @@ void BlockCombiner::collect() {
     Candidate &candidate = candidates.emplace_back();
     candidate.op = &op;
     candidate.bytes = bytes;
-    if (!goesAlone(step, bytes)) {
+    candidate.fill = getFill(step, bytes);
+    if (candidate.fill <= rules.bucketBytes) {
       candidate.queue = &queues[getKey(collective, step)];
       candidate.queue->later.push_back(&candidate);
     }
@@ -312,9 +329,9 @@ void BlockCombiner::setReady(Candidate &candidate, Operation *at) {
   if (queue) {
     queue->ready.push_back(&candidate);
     if (candidate.fills())
-      queue->bytes += candidate.bytes;
+      queue->fill += candidate.fill;
   }
-  bool isFull = queue && queue->bytes >= rules.bucketBytes;
+  bool isFull = queue && queue->fill >= rules.bucketBytes;
   if (candidate.frees ? queue && !isFull : !candidate.isSum || !isFull)
     return;
   // Ops that are put off may still move. Issue the collective before the next
@@ -373,7 +390,7 @@ void BlockCombiner::makeOperands(Queue &queue, Candidate &first,
                                  Operation *before) {
   constexpr unsigned kMostTries = 8, kMostLooks = 64;
   unsigned tries = 0, looks = 0;
-  int64_t sent = select(first).second;
+  Launch launch = select(first);
   auto isDone = [](Candidate *candidate) {
     return candidate->isReady || candidate->isIssued;
   };
@@ -386,8 +403,9 @@ void BlockCombiner::makeOperands(Queue &queue, Candidate &first,
     if (isDone(candidate))
       continue;
     ++looks;
-    if (candidate->source || sent + candidate->bytes > rules.bucketBytes ||
-        !candidate->mayJoin(first, sent))
+    if (candidate->source ||
+        launch.fill + candidate->fill > rules.bucketBytes ||
+        !candidate->mayJoin(first, launch.bytes))
       continue;
     ++tries;
     std::optional<SmallVector<Operation *>> makers = findMakers(*candidate);
@@ -403,7 +421,7 @@ void BlockCombiner::makeOperands(Queue &queue, Candidate &first,
         setReady(*made, before);
     if (first.isIssued) // along with one that fills a bucket
       return;
-    sent = select(first).second;
+    launch = select(first);
   }
 }
 
@@ -498,24 +516,22 @@ void BlockCombiner::release(ArrayRef<Waiter *> waiting, Operation *before) {
   }
 }
 
-std::pair<SmallVector<Candidate *>, int64_t>
-BlockCombiner::select(Candidate &first) const {
-  SmallVector<Candidate *> members{&first};
-  int64_t bytes = first.bytes;
+Launch BlockCombiner::select(Candidate &first) const {
+  Launch launch;
+  launch.add(first);
   if (!first.queue)
-    return {members, bytes};
+    return launch;
   // Whether a gather may join depends on the total of the rest.
   for (bool isGather : {first.isGather, !first.isGather})
     for (Candidate *next : first.queue->ready) {
       if (next == &first || next->isIssued || next->isGather != isGather ||
-          !next->mayJoin(first, bytes))
+          !next->mayJoin(first, launch.bytes))
         continue;
-      if (bytes + next->bytes > rules.bucketBytes)
+      if (launch.fill + next->fill > rules.bucketBytes)
         break;
-      bytes += next->bytes;
-      members.push_back(next);
+      launch.add(*next);
     }
-  return {members, bytes};
+  return launch;
 }
 
 void BlockCombiner::issue(Candidate &candidate, Operation *before) {
@@ -530,11 +546,11 @@ void BlockCombiner::issue(Candidate &candidate, Operation *before) {
     makeOperands(*candidate.queue, candidate, before);
   if (candidate.isIssued) // issued when it became ready, since it frees memory
     return;
-  SmallVector<Candidate *> members = select(candidate).first;
+  SmallVector<Candidate *> members = select(candidate).members;
   for (Candidate *member : members) {
     member->isIssued = true;
     if (member->queue && member->isReady && member->fills())
-      member->queue->bytes -= member->bytes;
+      member->queue->fill -= member->fill;
   }
   if (candidate.queue)
     llvm::erase_if(candidate.queue->ready,

@@ -445,32 +445,47 @@ ScheduledBlock schedule::scheduleBlock(Block &block,
   llvm::SmallVector<unsigned> order =
       llvm::to_vector(llvm::seq<unsigned>(0, graph.nodes.size()));
   result.peakBytes = getPeakBytes(graph, order);
+  Limits limits = given.limits;
   llvm::SmallVector<Operation *> ops = getOps(block);
   double wanted = (1 - kLeastOrderGain) * result.prediction.scheduled;
   bool isReordered = false;
-  for (unsigned window : kWindows) {
-    if (!written.hasTransfers() || result.prediction.exposed == 0)
-      break;
-    std::vector<unsigned> tried = findOrder(graph, window, result.peakBytes);
-    if (getPeakBytes(graph, tried) > result.peakBytes)
-      continue;
-    written.reorder(tried);
-    Prediction prediction = BlockScheduler(block, given, controls).predict();
-    // The smallest bound is a lower bound for every order that was tried.
-    result.prediction.bound =
-        std::min(result.prediction.bound, prediction.bound);
-    if (prediction.scheduled >= wanted)
-      continue;
-    wanted = prediction.scheduled;
-    result.prediction.scheduled = prediction.scheduled;
-    result.prediction.exposed = prediction.exposed;
-    ops = getOps(block);
-    isReordered = true;
-  }
+  // Tries orders that reach at most `most`. What this is above the peak as
+  // written is taken from the memory for transfers in flight.
+  auto tryOrders = [&](int64_t most) {
+    for (unsigned window : kWindows) {
+      if (!written.hasTransfers() || result.prediction.exposed == 0)
+        return;
+      std::vector<unsigned> tried = findOrder(graph, window, most);
+      int64_t more =
+          std::max<int64_t>(0, getPeakBytes(graph, tried) - result.peakBytes);
+      if (result.peakBytes + more > most)
+        continue;
+      written.reorder(tried);
+      Limits left = {given.limits.bytes - more, given.limits.count};
+      Prediction prediction =
+          BlockScheduler(block, given.withLimits(left), controls).predict();
+      // The smallest bound is a lower bound for every order that was tried.
+      result.prediction.bound =
+          std::min(result.prediction.bound, prediction.bound);
+      if (prediction.scheduled >= wanted)
+        continue;
+      wanted = prediction.scheduled;
+      result.prediction.scheduled = prediction.scheduled;
+      result.prediction.exposed = prediction.exposed;
+      ops = getOps(block);
+      limits = left;
+      isReordered = true;
+    }
+  };
+  tryOrders(result.peakBytes);
+  // The transfers in loops may take all the memory for transfers in flight.
+  if (controls.empty() && isa<step::ProgramOp>(block.getParentOp()))
+    tryOrders(result.peakBytes + given.limits.bytes / 2);
   restore(block, ops);
   std::optional<BlockScheduler> reordered;
+  Surroundings surroundings = given.withLimits(limits);
   if (isReordered)
-    reordered.emplace(block, given, controls);
+    reordered.emplace(block, surroundings, controls);
   BlockScheduler &chosen = reordered ? *reordered : written;
   result.carried = chosen.getCarried();
   result.body = chosen.getBody();

@@ -34,6 +34,10 @@ struct Surroundings {
   const Mesh &mesh;
   const Limits &limits;
   bool separatesLinks; ///< See Target. If not, there is one link.
+
+  Surroundings withLimits(const Limits &limits) const {
+    return {machine, mesh, limits, separatesLinks};
+  }
 };
 
 struct ScheduledBlock {

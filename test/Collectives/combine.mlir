@@ -125,6 +125,23 @@ func.func @links(%l: !l, %s: !s) -> (!l, !l, !s, !s) {
 
 // -----
 
+// 1 MiB takes five starts. Three of them fill a launch, although a bucket holds more.
+spmd.mesh @mesh <["x"=2]> {links = [#spmd.link<us=2.0, gbps=100.0>]}
+// CHECK-LABEL: func.func @full
+// CHECK: spmd.combined all_reduce %arg0, %arg1, %arg2
+// CHECK: spmd.all_reduce %arg3
+// CHECK: return
+!m = tensor<262144xf32>
+func.func @full(%a: !m, %b: !m, %c: !m, %d: !m) -> (!m, !m, !m, !m) {
+  %0 = spmd.all_reduce %a {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !m -> !m
+  %1 = spmd.all_reduce %b {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !m -> !m
+  %2 = spmd.all_reduce %c {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !m -> !m
+  %3 = spmd.all_reduce %d {"x"} in <@mesh, [{}], unreduced={"x"}> out <@mesh, [{}]> : !m -> !m
+  return %0, %1, %2, %3 : !m, !m, !m, !m
+}
+
+// -----
+
 // The gradients of layers are scattered as soon as they fill a bucket, or alone
 // if one does. A value that somebody else needs is held anyway and waits. A sum is
 // as large as its parts, but a bucket full of sums does not get any fuller.

@@ -20,7 +20,14 @@
 // RUN: tp-opt %s --tp-compile="machine=%S/Inputs/slow-link.json verify=off chunk=false" --tp-report \
 // RUN:     -o /dev/null 2>&1 | FileCheck %s --check-prefix=ACTIVATIONS
 
+// Neither plan is made for so little memory that the gathered weights of all layers cannot be
+// kept. Both are changed until they fit, and then compared.
+//
+// RUN: tp-opt %s --tp-compile="machine=%S/Inputs/fast-link.json verify=off chunk=false memory=2000MB" \
+// RUN:     --tp-report -o /dev/null 2>&1 | FileCheck %s --check-prefix=AGAIN
+
 // WEIGHTS: @fsdp: 4 all_gather, 4 reduce_scatter; 1.0 GiB sent
+// AGAIN: @fsdp: 5 all_gather, 1 all_to_all, 3 reduce_scatter; 992.0 MiB sent
 // ACTIVATIONS: @fsdp: {{.*}}all_to_all{{.*}}; 544.0 MiB sent
 
 spmd.mesh @mesh <["data"=2]>

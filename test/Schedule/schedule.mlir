@@ -1,5 +1,7 @@
 // RUN: tp-opt %s --tp-schedule="machine=%S/Inputs/slow-link.json" --split-input-file | FileCheck %s
 // RUN: tp-opt %s --split-input-file --tp-schedule | FileCheck %s --check-prefix=WRITTEN
+// RUN: tp-opt %s --tp-schedule="machine=%S/Inputs/slow-link.json in-flight=6MB" --split-input-file \
+// RUN:     | FileCheck %s --check-prefix=TIGHT
 
 // Nothing moves in a program that no machine is known for.
 // WRITTEN-NOT: overlap
@@ -228,14 +230,22 @@ step.program @order on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf3
 
 // -----
 
-// Steps keep their order if another one takes more memory: %a would be in use beside %h.
+// Another order may take more memory than the program as written, up to half of the memory for
+// transfers in flight: here, %a is in use beside %h, each of 4 MiB.
 spmd.mesh @mesh <["x"=2]>
 
 // CHECK-LABEL: step.program @memory
 // CHECK:       step.copy %[[X:.*]] to %[[A:.*]] :
-// CHECK:       step.copy %[[A]] to
 // CHECK:       step.copy %[[X]] to
 // CHECK:       step.collective_start all_reduce
+// CHECK-NEXT:  step.copy %[[A]] to
+// CHECK-NEXT:  step.collective_done
+// TIGHT-LABEL: step.program @memory
+// TIGHT:       step.copy %[[X:.*]] to %[[A:.*]] :
+// TIGHT:       step.copy %[[A]] to
+// TIGHT:       step.copy %[[X]] to
+// TIGHT:       step.collective_start all_reduce
+// TIGHT-NEXT:  step.collective_done
 step.program @memory on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
     outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<64xf32>>] {
 ^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<64xf32>):

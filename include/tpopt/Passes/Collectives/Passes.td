@@ -46,8 +46,9 @@ def CombineCollectivesPass : Pass<"tp-combine-collectives", "::mlir::ModuleOp"> 
     larger than its operand. A reduce-scatter that
     is the only user of its operand frees memory, and so does a value that a loop only
     stores into the stack of its iterations: these wait only until the collectives along
-    their axes fill a bucket. If the mesh has links, a collective is sent alone if sending it takes longer
-    than 16 starts, because saving one start is then worth less than 6 %.
+    their axes fill a bucket. If the mesh has links, a launch is also full when sending it
+    takes 16 starts: one more start is then worth less than 6 %, and a longer launch would
+    delay what is needed first. A collective that takes longer than that is sent alone.
 
     An op that uses such a result is delayed with it, so that a gradient can be combined
     even if it is transposed at once. This holds for an elementwise op, a transpose,

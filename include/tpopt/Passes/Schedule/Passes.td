@@ -24,9 +24,11 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     the same time, so slow sums of gradients do not hold up fast tensor-parallel collectives.
     On a GPU, one collective is in flight.
 
-    Independent steps change their order where that is predicted to be 1 % faster and
-    buffers take no more memory: a step that a transfer needs runs before one that can run
-    during the transfer (list scheduling; Graham 1966). Each step computes what it did
+    Independent steps change their order where that is predicted to be 1 % faster: a step
+    that a transfer needs runs before one that can run during the transfer (list
+    scheduling; Graham 1966). Buffers then take no more memory than before, or, in a
+    program without loops, at most half of `in-flight` more, which is then missing for
+    collectives. Each step computes what it did
     before, so the bits of all results stay the same, if an all-reduce adds in the same order
     for one layer as for all.
 
