@@ -20,6 +20,7 @@
 #ifndef TPOPT_PLAN_STEPESTIMATE_H
 #define TPOPT_PLAN_STEPESTIMATE_H
 
+#include <algorithm>
 #include <vector>
 
 namespace tp::plan {
@@ -35,7 +36,8 @@ public:
   /// Adds a transfer that can start at `ready`. The device cannot pass `need`
   /// before it has arrived.
   void addTransfer(double ready, double need, double seconds) {
-    transfers.push_back({ready, need, seconds});
+    // Sums of times are rounded, so `need` may be a little too small.
+    transfers.push_back({ready, std::max(ready, need), seconds});
   }
   /// Adds a transfer that can start when the step begins. It is needed in equal
   /// pieces, the first one at `begin` and the last one before `end`. The two

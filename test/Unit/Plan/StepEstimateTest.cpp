@@ -80,6 +80,12 @@ TEST(StepEstimateTest, WhatIsOnItsWayIsNotInterrupted) {
   EXPECT_EQ(step.get(), 13); // computes 3 s, waits 3 s, computes 7 s
 }
 
+TEST(StepEstimateTest, WhatIsReadyTooLateIsNeededThen) {
+  StepEstimate step(10);
+  step.addTransfer(/*ready=*/6, /*need=*/5, /*seconds=*/2);
+  EXPECT_EQ(step.get(), 12);
+}
+
 /// An upper bound on the rounding errors of sums of some ten numbers.
 constexpr double kRounding = 1e-9;
 
