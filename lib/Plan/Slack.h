@@ -36,6 +36,10 @@ struct ReshardsPrice {
 ///     100 gradients of 1 MiB    0.04 of a start each, 4 launches
 ///       1 gradient of 1 MiB     a whole start
 ///
+/// Behind a slow link, a launch holds less than a bucket
+/// (tp-combine-collectives). That is not counted, since it costs at most a 16th
+/// of what is sent.
+///
 /// Other collectives pay a whole start each: those that a product waits for,
 /// those in loops, and gathers of updated weights. Gathers of updated weights
 /// get no discount, because the ops of an update are priced one by one, which
