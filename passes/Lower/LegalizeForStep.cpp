@@ -172,15 +172,22 @@ static void freeInvariants(Operation *op) {
   auto loop = dyn_cast<RegionFlowOpInterface>(op);
   if (!loop || !loop.isLoop())
     return;
-  for (Channel channel : getChannels(loop)) {
-    Value init = channel.getSources().front()->get();
-    SmallVector<Value> same = channel.getTargets();
-    same.push_back(init);
-    if (llvm::all_of(channel.getSources(), [&](OpOperand *source) {
-          return llvm::is_contained(same, source->get());
-        }))
-      for (Value target : channel.getTargets())
+  // A value that takes the place of an unchanged one is unchanged, too.
+  for (bool hasChanged = true; hasChanged;) {
+    hasChanged = false;
+    for (Channel channel : getChannels(loop)) {
+      Value init = channel.getSources().front()->get();
+      SmallVector<Value> same = channel.getTargets();
+      same.push_back(init);
+      if (!llvm::all_of(channel.getSources(), [&](OpOperand *source) {
+            return llvm::is_contained(same, source->get());
+          }))
+        continue;
+      for (Value target : channel.getTargets()) {
+        hasChanged |= !target.use_empty();
         target.replaceAllUsesWith(init);
+      }
+    }
   }
 }
 

@@ -39,9 +39,16 @@ bool ProgramLowering::isTooDeep(Operation *op) {
 SmallVector<View> ProgramLowering::makeCarried(Operation *op, ValueRange inits,
                                                YieldOp yield) {
   SmallVector<View> places;
-  for (auto [init, next, result] :
-       llvm::zip(inits, yield.getOperands(), op->getResults()))
-    places.push_back(init == next ? View() : getOwn(init, result, op));
+  for (auto [i, init] : llvm::enumerate(inits)) {
+    bool isUsed = !op->getResult(i).use_empty();
+    for (Region &region : op->getRegions()) { // the counter comes first
+      auto arguments = region.getArguments().take_back(inits.size());
+      isUsed |= !arguments[i].use_empty();
+    }
+    places.push_back(init == yield.getOperand(i) && !isUsed
+                         ? View()
+                         : getOwn(init, op->getResult(i), op));
+  }
   return places;
 }
 
