@@ -22,7 +22,7 @@ using namespace tp::codegen;
 static constexpr int64_t kPartsAtOnce = 32;
 /// The number of f32 elements in 16 bytes, the widest access.
 static constexpr int64_t kPiece = kAccessBytes / 4;
-/// LLVM's name of the synchronization scope of all threads on the GPU.
+/// LLVM's name for the synchronization scope of all threads on the GPU.
 static constexpr char kDeviceScope[] = "device";
 
 AttentionEmitter::Merged AttentionEmitter::merge(ValueRange maxima,

@@ -288,7 +288,7 @@ struct Planner::Impl {
     return {view.getBegin(outer), view.getEnd(outer)};
   }
 
-  /// The first op that needs the copy.
+  /// The first use that needs the copy.
   const PlanUse &getFirstNeed(const PlanValue &value, const Copy &copy) const {
     for (const PlanUse &use :
          ArrayRef(value.needs)

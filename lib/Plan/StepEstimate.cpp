@@ -42,11 +42,12 @@ double StepEstimate::get() const {
   std::vector<unsigned> byReady = sortBy(&Transfer::ready);
   auto next = byReady.begin();
 
-  // The device is at `clock` on the computing clock at `time`, and the link is
-  // busy until `link`.
+  // At `time`, the computing clock shows `clock`. The link is busy until
+  // `link`.
   double clock = 0, time = 0, link = 0;
-  // When transfers become ready, the earliest first, and then those that are.
+  // The times at which transfers become ready, earliest first.
   std::deque<std::pair<double, unsigned>> arriving;
+  // Transfers that are ready; the one that is needed first is on top.
   using Waiting = std::pair<double, unsigned>; // the need, and the transfer
   std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waiting;
   std::vector<double> ends(transfers.size(), -1);

@@ -25,7 +25,7 @@
 
 namespace tp::plan {
 
-/// One step, and when it ends. All times that are passed to it are on the
+/// Estimates the time of one step. All times that are passed to it are on the
 /// computing clock. One link carries one transfer at a time. Of those that are
 /// ready, it takes the one that is needed first.
 class StepEstimate {
@@ -36,16 +36,18 @@ public:
   /// Adds a transfer that can start at `ready`. The device cannot pass `need`
   /// before it has arrived.
   void addTransfer(double ready, double need, double seconds) {
-    // Sums of times are rounded, so `need` may be a little too small.
+    // Because of rounding, `need` may be slightly less than `ready`.
     transfers.push_back({ready, std::max(ready, need), seconds});
   }
-  /// Adds a transfer that can start when the step begins. It is needed in equal
-  /// pieces, the first one at `begin` and the last one before `end`. The two
-  /// differ if a loop reads its layers.
+  /// Adds a transfer that can start when the step begins, in pieces of equal
+  /// size. The device needs the first piece at `begin`, and the others evenly
+  /// until `end`, as a loop does that reads its layers. There is one piece if
+  /// the two times are equal.
   void addGather(double begin, double end, double seconds);
-  /// Adds a transfer that is needed when the step ends. It is ready in equal
-  /// pieces, the first one after `begin` and the last one at `end`. The two
-  /// differ if a loop writes its layers.
+  /// Adds a transfer that is needed when the step ends, in pieces of equal
+  /// size. They become ready evenly after `begin`, the last one at `end`, as in
+  /// a loop that writes its layers. There is one piece if the two times are
+  /// equal.
   void addSum(double begin, double end, double seconds);
 
   /// The seconds from the beginning of the step until the device has computed

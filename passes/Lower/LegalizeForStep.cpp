@@ -172,7 +172,7 @@ static void freeInvariants(Operation *op) {
   auto loop = dyn_cast<RegionFlowOpInterface>(op);
   if (!loop || !loop.isLoop())
     return;
-  // A value that takes the place of an unchanged one is unchanged, too.
+  // Replacing one value may show that another one does not change either.
   for (bool hasChanged = true; hasChanged;) {
     hasChanged = false;
     for (Channel channel : getChannels(loop)) {

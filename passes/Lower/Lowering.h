@@ -114,7 +114,8 @@ private:
   void lowerCase(CaseOp op);
   bool isTooDeep(mlir::Operation *op);
   /// Memory for the values that a loop carries, filled with the initial values.
-  /// Values that are the same in all iterations get none.
+  /// Values that are the same in all iterations, and that nothing reads from
+  /// the loop, get none.
   llvm::SmallVector<View> makeCarried(mlir::Operation *op,
                                       mlir::ValueRange inits, YieldOp yield);
   /// Lowers a block into `region`. The memory of its arguments is given by

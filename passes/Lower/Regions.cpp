@@ -39,15 +39,13 @@ bool ProgramLowering::isTooDeep(Operation *op) {
 SmallVector<View> ProgramLowering::makeCarried(Operation *op, ValueRange inits,
                                                YieldOp yield) {
   SmallVector<View> places;
-  for (auto [i, init] : llvm::enumerate(inits)) {
-    bool isUsed = !op->getResult(i).use_empty();
-    for (Region &region : op->getRegions()) { // the counter comes first
-      auto arguments = region.getArguments().take_back(inits.size());
-      isUsed |= !arguments[i].use_empty();
-    }
-    places.push_back(init == yield.getOperand(i) && !isUsed
-                         ? View()
-                         : getOwn(init, op->getResult(i), op));
+  auto channels = spmd::getChannels(cast<spmd::RegionFlowOpInterface>(op));
+  for (auto [init, next, result, channel] :
+       llvm::zip(inits, yield.getOperands(), op->getResults(), channels)) {
+    bool isUnused = llvm::all_of(
+        channel.getTargets(), [](Value target) { return target.use_empty(); });
+    places.push_back(init == next && isUnused ? View()
+                                              : getOwn(init, result, op));
   }
   return places;
 }
