@@ -21,14 +21,11 @@ VARIABLES = {
     "CUDA_HOME, CUDA_ROOT, CUDA_PATH": "where `tp-opt` finds NVIDIA's `bin/ptxas`",
     "PATH": "where `tp-opt` looks for `ptxas` and for the wheel of a Python after that",
     "XDG_CACHE_HOME, HOME": "the folder of [what is kept](../running.md#what-is-kept)",
-    "OMP_WAIT_POLICY": "set to `passive` by `tp-run` where `--threads` asks for more threads than "
-                       "there are cores, unless it is set",
     "CUDA_VISIBLE_DEVICES": "which GPUs a process sees; with one alone, a rank takes that",
     "OMPI_COMM_WORLD_SIZE, PMI_SIZE": "set by `mpirun`: each process is one rank",
     "OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK": "set by `mpirun`: this rank, for messages",
     "OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, LOCAL_RANK, SLURM_LOCALID":
         "set by launchers: the rank's number on its host, which chooses its GPU",
-    "OMPI_COMM_WORLD_LOCAL_SIZE": "set by `mpirun`: ranks of this host",
     "RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT":
         "set by `torchrun`, read with `--backend=cuda`: this rank, all ranks, where rank 0 is",
     "SLURM_PROCID, SLURM_STEP_NUM_TASKS, SLURM_LAUNCH_NODE_IPADDR, SLURM_JOB_ID":

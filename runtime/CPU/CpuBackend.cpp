@@ -39,7 +39,8 @@ public:
   CpuExecutor(const Artifact &artifact, HostMemory memory,
               const KernelLibrary &kernels, World &world, int threads)
       : HostExecutor(artifact, std::move(memory)), kernels(kernels),
-        world(world), team(threads), matmuls(artifact, team) {}
+        world(world), team(threads, world.getCoresPerRank() >= threads),
+        matmuls(artifact, team) {}
 
   /// Makes the communicators, in table order on every rank, and the threads.
   /// Threads for collectives are needed only if collectives overlap with other
@@ -64,7 +65,6 @@ public:
 
   absl::Status run(uint32_t entryIndex,
                    std::vector<StepTime> *stepTimes) override {
-    team.enter();
     if (hasNewWeights)
       matmuls.forgetWeights();
     const EntryRow &entry = artifact.rows<EntryRow>()[entryIndex];
@@ -294,7 +294,7 @@ private:
 
   const KernelLibrary &kernels;
   World &world;
-  const Team team;
+  Team team;
   MatmulEngine matmuls;
   bool hasNewWeights = false;         ///< Since weights were last repacked.
   std::unique_ptr<Progress> progress; ///< Null if nothing overlaps.

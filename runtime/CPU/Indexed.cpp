@@ -16,7 +16,7 @@ static constexpr int64_t kMinParallel = 1 << 14;
 /// Calls body(part, parts) for each part on the threads of the team, or calls
 /// body(0, 1) on this thread if there is little to do.
 template <typename Body>
-static void runParts(const Team &team, int64_t elements, Body body) {
+static void runParts(Team &team, int64_t elements, Body body) {
   if (elements < kMinParallel)
     body(0, 1);
   else
@@ -58,8 +58,7 @@ private:
 
 template <ScatterKind kind, typename T>
 static void scatterTyped(const ScatterRow &row, const T *updates,
-                         const int64_t *indices, T *destination,
-                         const Team &team) {
+                         const int64_t *indices, T *destination, Team &team) {
   // No two threads update the same element: each thread has its own slices or
   // columns.
   bool bySlice = row.batch * row.outer >= row.inner;
@@ -93,8 +92,7 @@ static void scatterTyped(const ScatterRow &row, const T *updates,
 
 template <typename T>
 static void scatterAs(const ScatterRow &row, const char *updates,
-                      const char *indices, char *destination,
-                      const Team &team) {
+                      const char *indices, char *destination, Team &team) {
   auto call = [&](auto function) {
     function(row, reinterpret_cast<const T *>(updates),
              reinterpret_cast<const int64_t *>(indices),
@@ -115,8 +113,7 @@ static void scatterAs(const ScatterRow &row, const char *updates,
 }
 
 void tprt::runScatter(const ScatterRow &row, const char *updates,
-                      const char *indices, char *destination,
-                      const Team &team) {
+                      const char *indices, char *destination, Team &team) {
   auto call = [&](auto function) {
     function(row, updates, indices, destination, team);
   };
@@ -166,7 +163,7 @@ template <typename T> static bool isLess(T a, T b) {
 /// Elements are stored as T and compared as Key.
 template <typename T, typename Key = T>
 static void sortAs(const SortRow &row, const char *source, char *values,
-                   char *indices, const Team &team) {
+                   char *indices, Team &team) {
   runParts(team, row.rows * row.columns, [&](int part, int parts) {
     auto [begin, end] = Team::split(row.rows, part, parts);
     std::vector<Key> keys(row.columns);
@@ -204,7 +201,7 @@ static void sortAs(const SortRow &row, const char *source, char *values,
 }
 
 void tprt::runSort(const SortRow &row, const char *source, char *values,
-                   char *indices, const Team &team) {
+                   char *indices, Team &team) {
   auto call = [&](auto function) {
     function(row, source, values, indices, team);
   };

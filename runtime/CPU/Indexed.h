@@ -22,10 +22,10 @@ namespace tprt {
 
 /// The pointers are the addresses of the row's buffers.
 void runScatter(const ScatterRow &row, const char *updates, const char *indices,
-                char *destination, const Team &team);
+                char *destination, Team &team);
 
 void runSort(const SortRow &row, const char *source, char *values,
-             char *indices, const Team &team);
+             char *indices, Team &team);
 
 } // namespace tprt
 

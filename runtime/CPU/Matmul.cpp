@@ -3,6 +3,7 @@
 
 #include "runtime/CPU/Matmul.h"
 
+#include "runtime/CPU/MatmulRows.h"
 #include "runtime/CPU/SkinnyMatmul.h"
 #include "runtime/CPU/TileMatmul.h"
 #include "runtime/Core/Batches.h"
@@ -10,7 +11,10 @@
 #include "runtime/Core/Shapes.h"
 #include "runtime/Core/StridedCopy.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/types/optional.h"
 
 #include <algorithm>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -20,22 +24,22 @@ using dnnl::memory;
 
 namespace {
 
-/// An operand in oneDNN's terms, and its strides along the batch dimensions
-/// that our own loop iterates over.
+constexpr int64_t kLeastPieceRows = 32;
+
+/// An operand of a piece in oneDNN's terms, and its strides from piece to
+/// piece.
 struct Operand {
   memory::desc plain;
   std::vector<int64_t> outerBytes;
   /// For a bf16 operand on a CPU where oneDNN cannot multiply bf16: its strides
-  /// in memory. `plain` then describes a dense f32 copy. Unless the operand is
-  /// packed, `wide` holds that copy during a run.
+  /// in memory. `plain` then describes a dense f32 copy.
   memory::dims narrowStrides;
-  memory wide;
 
   bool isWidened() const { return !narrowStrides.empty(); }
 };
 
+/// How pieces of one size are computed.
 struct Plan {
-  std::vector<Batch> outer; ///< Batch dimensions of our own loop.
   Operand a, b, c;
   std::vector<Operand> postOps; ///< One per post-op; empty if no operand.
   memory::desc packedB;
@@ -43,9 +47,42 @@ struct Plan {
   bool readsC = false;
   dnnl::matmul primitive;
   memory::desc scratchpad;
-  /// The memory objects are created once, as creating them takes longer than a
-  /// small product; every run sets their addresses.
+};
+
+/// A thread's memory objects for a plan, by argument. They are created once, as
+/// creating them takes longer than a small product; every piece sets their
+/// addresses.
+struct Bindings {
   std::unordered_map<int, memory> arguments;
+  std::unordered_map<int, memory> wide; ///< Of operands that are widened.
+};
+
+/// A row of the Matmuls table, cut into pieces: [outer.., columns, rows].
+struct Product {
+  std::vector<Batch> outer;
+  int64_t numPieces = 1;
+  bool isParallel = false;
+  Plan plan;
+  absl::optional<Plan> lastPlan; ///< For the last rows, if they are fewer.
+  struct Thread {
+    Bindings bindings, lastBindings;
+  };
+  std::vector<Thread> threads;
+  const char *packedB = nullptr; ///< The operand that is packed by now.
+
+  bool isLast(int64_t piece) const {
+    return lastPlan && (piece + 1) % outer.back().size == 0;
+  }
+  const Plan &getPlan(int64_t piece) const {
+    return isLast(piece) ? *lastPlan : plan;
+  }
+  /// Returns where an operand of a piece begins.
+  const char *move(const Operand &operand, const char *data,
+                   int64_t piece) const {
+    for (size_t i = outer.size(); i-- > 0; piece /= outer[i].size)
+      data += piece % outer[i].size * operand.outerBytes[i];
+    return data;
+  }
 };
 
 } // namespace
@@ -104,18 +141,38 @@ static void widen(const Operand &operand, const char *data,
               sizes);
 }
 
-static void narrow(const Operand &operand, char *data) {
+static void narrow(const Operand &operand, const memory &wide, char *data) {
   memory::dims sizes = operand.plain.dims();
   copyStrided(DType::BF16, data, operand.narrowStrides, DType::F32,
-              static_cast<const char *>(operand.wide.get_data_handle()),
+              static_cast<const char *>(wide.get_data_handle()),
               getStrides(sizes), sizes);
+}
+
+/// oneDNN's C++ interface throws; exceptions must not leave a thread's work.
+template <typename Body> static absl::Status guard(Body body) {
+  try {
+    body();
+    return absl::OkStatus();
+  } catch (const dnnl::error &error) {
+    return makeError(error.status == dnnl_out_of_memory
+                         ? ErrorCode::OutOfMemory
+                         : ErrorCode::MatmulFailed,
+                     "oneDNN: ", error.what(), " (status ",
+                     static_cast<int>(error.status), ")");
+  } catch (const std::bad_alloc &) {
+    return makeError(ErrorCode::OutOfMemory,
+                     "not enough memory to repack the weight of a matmul");
+  }
 }
 
 class MatmulEngine::Impl {
 public:
-  Impl(const Artifact &artifact, const Team &team)
-      : artifact(artifact), skinny(team), tile(team),
-        engine(dnnl::engine::kind::cpu, 0), stream(engine) {}
+  Impl(const Artifact &artifact, Team &team)
+      : artifact(artifact), team(team), skinny(team), tile(team),
+        engine(dnnl::engine::kind::cpu, 0) {
+    for (int i = 0; i < team.size(); ++i)
+      workspaces.push_back({dnnl::stream(engine), {}, 0});
+  }
 
   absl::Status run(uint32_t index, const MatmulPointers &pointers) {
     const MatmulRow &row = artifact.rows<MatmulRow>()[index];
@@ -125,27 +182,32 @@ public:
     }
     if (tile.suits(row))
       return tile.run(artifact, row, pointers);
-    std::unique_ptr<Plan> &plan = plans[index];
-    if (!plan)
-      plan = std::make_unique<Plan>(makePlan(row));
-    int64_t count = 1;
-    for (const Batch &batch : plan->outer)
-      count *= batch.size;
-    for (int64_t number = 0; number < count; ++number)
-      runOne(*plan, pointers, number);
-    return absl::OkStatus();
+    std::unique_ptr<Product> &product = products[index];
+    if (!product)
+      product = std::make_unique<Product>(makeProduct(row));
+    TPRT_RETURN_IF_ERROR(packWeight(*product, pointers.b));
+    return runParts(product->isParallel, product->numPieces,
+                    [&](int part, int64_t piece) {
+                      runPiece(*product, pointers, part, piece);
+                    });
   }
 
   void forgetWeights() {
-    for (auto &[row, plan] : plans)
-      plan->arguments[DNNL_ARG_WEIGHTS] = wrap(plan->b.plain, nullptr);
+    for (auto &[row, product] : products) {
+      if (!product->packedB)
+        continue;
+      product->packedB = nullptr;
+      for (Product::Thread &thread : product->threads)
+        thread = {}; // they share the repacked weights
+    }
     packed.clear();
     packedBytes = 0;
+    skinny.forgetWeights();
     tile.forgetWeights();
   }
 
   uint64_t getPackedBytes() const {
-    return packedBytes + tile.getPackedBytes();
+    return packedBytes + skinny.getPackedBytes() + tile.getPackedBytes();
   }
 
 private:
@@ -154,37 +216,74 @@ private:
     memory::dims narrowStrides;
     memory data;
   };
+  /// What one thread at a time uses.
+  struct Workspace {
+    dnnl::stream stream;
+    memory scratchpad;
+    size_t scratchpadSize;
+  };
 
-  Plan makePlan(const MatmulRow &whole);
-  /// Runs the outer batch with this number.
-  void runOne(Plan &plan, const MatmulPointers &pointers, int64_t number);
-  memory getPacked(const Plan &plan, const char *data);
-  memory wrap(const memory::desc &desc, const char *data) {
+  /// Calls body(part, item) for all items, on the threads of the team.
+  template <typename Body>
+  absl::Status runParts(bool isParallel, int64_t items, Body body) {
+    absl::InlinedVector<absl::Status, 8> results(team.size());
+    auto compute = [&](int part, int parts) {
+      auto [begin, end] = Team::split(items, part, parts);
+      results[part] = guard([&, begin = begin, end = end] {
+        for (int64_t item = begin; item < end; ++item)
+          body(part, item);
+      });
+    };
+    if (isParallel)
+      team.run(compute);
+    else
+      compute(0, 1);
+    for (const absl::Status &result : results)
+      TPRT_RETURN_IF_ERROR(result);
+    return absl::OkStatus();
+  }
+
+  Product makeProduct(const MatmulRow &whole) const;
+  Plan makePlan(const MatmulRow &piece, const Batch *inner,
+                absl::Span<const Batch> outer,
+                absl::optional<memory::desc> packedB) const;
+  Bindings bind(const Plan &plan) const;
+  absl::Status packWeight(Product &product, const char *b);
+  const memory *findPacked(const Plan &plan, const char *b) const;
+  memory pack(const Plan &plan, const char *b, dnnl::stream &stream);
+  void runPiece(Product &product, const MatmulPointers &pointers, int part,
+                int64_t piece);
+  memory wrap(const memory::desc &desc, const char *data) const {
     return memory(desc, engine, const_cast<char *>(data));
   }
 
   const Artifact &artifact;
+  Team &team;
   SkinnyMatmul skinny;
   TileMatmul tile;
   dnnl::engine engine;
-  dnnl::stream stream;
-  absl::flat_hash_map<uint32_t, std::unique_ptr<Plan>> plans;
+  std::vector<Workspace> workspaces; ///< For each part.
+  absl::flat_hash_map<uint32_t, std::unique_ptr<Product>> products;
   /// Repacked weights, by the address of the original weight. A weight that
   /// several matmuls use may be packed in several layouts.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
   uint64_t packedBytes = 0;
-  memory scratchpad;
-  size_t scratchpadSize = 0;
 };
 
 /// Returns how many columns to compute at a time. If B is as wide as a
 /// vocabulary, oneDNN 2.6 loses half of its speed: its blocks of the weight
-/// leave the cache before all rows have used them.
-static int64_t getPieceWidth(const MatmulRow &row) {
-  constexpr int64_t widest = 4096, unit = 64;
-  if (!row.constantB || row.n <= widest)
+/// leave the cache before all rows have used them. A weight that threads can
+/// share is repacked by all of them.
+static int64_t getPieceWidth(const MatmulRow &row, int threads) {
+  constexpr int64_t widest = 4096, narrowest = 512, unit = 64;
+  if (!row.constantB)
     return row.n;
-  for (int64_t width = widest; width > 0; width -= unit)
+  int64_t limit =
+      std::min(widest, std::max(narrowest, divideUp(row.n, threads)));
+  if (row.n <= limit)
+    return row.n;
+  for (int64_t width = limit / unit * unit; width >= narrowest / 2;
+       width -= unit)
     if (row.n % width == 0)
       return width;
   return row.n;
@@ -220,98 +319,186 @@ static void append(dnnl::post_ops &epilogue, PostOpKind kind,
   }
 }
 
-Plan MatmulEngine::Impl::makePlan(const MatmulRow &whole) {
-  MatmulRow row = whole;
-  row.n = getPieceWidth(whole);
-  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(row.postOps);
+/// Returns the operands of a product and its post-ops: A, B, C, and those of
+/// the post-ops that have one.
+static std::vector<const MatmulOperand *>
+getOperands(const MatmulRow &row, absl::Span<const PostOpRow> postOps) {
   std::vector<const MatmulOperand *> operands = {&row.a, &row.b, &row.c};
   for (const PostOpRow &postOp : postOps)
     if (postOp.kind <= PostOpKind::Multiply)
       operands.push_back(&postOp.operand);
+  return operands;
+}
 
-  Plan plan;
-  plan.outer = getBatches(row, operands);
-  // oneDNN takes one batch dimension, along which the result and A or B
-  // advance. It is not used with an epilogue: in 2.6 the gemm-based matmul
+/// Splits off the part of the last batch dimension that oneDNN computes in one
+/// call, so that there are at least `wanted` pieces if possible. oneDNN takes
+/// one batch dimension, along which the result and A or B advance.
+static absl::optional<Batch> takeInner(std::vector<Batch> &outer,
+                                       int64_t wanted) {
+  if (outer.empty())
+    return absl::nullopt;
+  Batch &last = outer.back();
+  if (last.strides[2] == 0 || (last.strides[0] == 0 && last.strides[1] == 0))
+    return absl::nullopt;
+  int64_t others = 1;
+  for (const Batch &batch : outer)
+    others *= batch.size;
+  others /= last.size;
+  int64_t size = last.size;
+  while (size > 1 &&
+         (last.size % size != 0 || others * (last.size / size) < wanted))
+    --size;
+  if (size == 1)
+    return absl::nullopt;
+  Batch inner = {size, last.strides};
+  last.size /= size;
+  for (int64_t &stride : last.strides)
+    stride *= size;
+  return inner;
+}
+
+Product MatmulEngine::Impl::makeProduct(const MatmulRow &whole) const {
+  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(whole.postOps);
+  std::vector<const MatmulOperand *> operands = getOperands(whole, postOps);
+  Product product;
+  int64_t batches = whole.batch[0] * whole.batch[1] * whole.batch[2];
+  product.isParallel =
+      team.size() > 1 &&
+      batches * whole.m * whole.n * whole.k >= kMinParallelWork;
+  int64_t wanted = product.isParallel ? team.size() * kMinPartsPerThread : 1;
+
+  MatmulRow piece = whole;
+  piece.n = getPieceWidth(whole, product.isParallel ? team.size() : 1);
+  product.outer = getBatches(whole, operands);
+  // No batch goes into a call with an epilogue: in 2.6 the gemm-based matmul
   // crashes on a batched epilogue whose result is strided.
-  const Batch *inner = nullptr;
-  Batch last;
-  if (!plan.outer.empty() && postOps.empty()) {
-    const std::vector<int64_t> &strides = plan.outer.back().strides;
-    if (strides[2] != 0 && (strides[0] != 0 || strides[1] != 0)) {
-      last = std::move(plan.outer.back());
-      plan.outer.pop_back();
-      inner = &last;
+  absl::optional<Batch> inner;
+  if (postOps.empty())
+    inner = takeInner(product.outer, wanted);
+  auto cut = [&](int64_t count, int64_t size, unsigned dimension) {
+    Batch batch = {count, {}};
+    for (const MatmulOperand *operand : operands) {
+      bool isFixed = operand == (dimension == kMaxBatch ? &whole.b : &whole.a);
+      batch.strides.push_back(isFixed ? 0 : size * operand->strides[dimension]);
     }
+    product.outer.push_back(std::move(batch));
+  };
+  cut(whole.n / piece.n, piece.n, kMaxBatch + 1);
+  for (const Batch &batch : product.outer)
+    product.numPieces *= batch.size;
+  piece.m = std::min(
+      whole.m,
+      std::max(kLeastPieceRows, divideUp(whole.m * product.numPieces, wanted)));
+  int64_t heights = divideUp(whole.m, piece.m);
+  cut(heights, piece.m, kMaxBatch);
+  product.numPieces *= heights;
+
+  const Batch *innerOrNull = inner ? &*inner : nullptr;
+  product.plan = makePlan(piece, innerOrNull, product.outer, absl::nullopt);
+  if (whole.m % piece.m != 0) {
+    piece.m = whole.m % piece.m;
+    product.lastPlan =
+        makePlan(piece, innerOrNull, product.outer, product.plan.packedB);
   }
+  product.threads.resize(team.size());
+  return product;
+}
+
+/// Plans pieces of this size. They have B in the layout `packedB` if it is
+/// given.
+Plan MatmulEngine::Impl::makePlan(const MatmulRow &piece, const Batch *inner,
+                                  absl::Span<const Batch> outer,
+                                  absl::optional<memory::desc> packedB) const {
+  absl::Span<const PostOpRow> postOps = artifact.rows<PostOpRow>(piece.postOps);
+  Plan plan;
   size_t index = 0;
   auto makeOperand = [&](const MatmulOperand &operand, int64_t rows,
                          int64_t columns) {
     Operand result = describeOperand(operand, rows, columns, inner, index);
-    for (size_t i = 0; i < plan.outer.size(); ++i)
-      result.outerBytes.push_back(plan.outer[i].strides[index] *
+    for (const Batch &batch : outer)
+      result.outerBytes.push_back(batch.strides[index] *
                                   getSize(operand.dtype));
     ++index;
     return result;
   };
-  plan.outer.push_back({whole.n / row.n, {}});
-  for (const MatmulOperand *operand : operands)
-    plan.outer.back().strides.push_back(
-        operand == &row.a ? 0 : row.n * operand->strides[kMaxBatch + 1]);
-  plan.a = makeOperand(row.a, row.m, row.k);
-  plan.b = makeOperand(row.b, row.k, row.n);
-  plan.c = makeOperand(row.c, row.m, row.n);
+  plan.a = makeOperand(piece.a, piece.m, piece.k);
+  plan.b = makeOperand(piece.b, piece.k, piece.n);
+  plan.c = makeOperand(piece.c, piece.m, piece.n);
 
   dnnl::post_ops epilogue;
   for (const PostOpRow &postOp : postOps) {
     Operand operand;
     if (postOp.kind <= PostOpKind::Multiply)
-      operand = makeOperand(postOp.operand, row.m, row.n);
+      operand = makeOperand(postOp.operand, piece.m, piece.n);
     plan.readsC |= postOp.kind == PostOpKind::Accumulate;
     append(epilogue, postOp.kind, operand.plain);
     plan.postOps.push_back(operand);
   }
   dnnl::primitive_attr attributes;
   attributes.set_post_ops(epilogue);
-  // All matmuls share one scratchpad, as they run one after another.
+  // A thread's products share one scratchpad, as they run one after another.
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 
   memory::desc b = plan.b.plain;
-  if (row.constantB)
+  if (packedB)
+    b = *packedB;
+  else if (piece.constantB)
     b = memory::desc(b.dims(), b.data_type(), memory::format_tag::any);
   dnnl::matmul::primitive_desc description(
       dnnl::matmul::desc(plan.a.plain, b, plan.c.plain), attributes, engine);
   plan.packedB = description.weights_desc();
   plan.isBPacked =
-      plan.packedB != plan.b.plain || (row.constantB && plan.b.isWidened());
+      plan.packedB != plan.b.plain || (piece.constantB && plan.b.isWidened());
   plan.scratchpad = description.scratchpad_desc();
   plan.primitive = dnnl::matmul(description);
-
-  auto add = [&](int argument, const memory::desc &desc) {
-    plan.arguments.emplace(argument, wrap(desc, nullptr));
-  };
-  add(DNNL_ARG_SRC, plan.a.plain);
-  add(DNNL_ARG_WEIGHTS, plan.b.plain);
-  add(DNNL_ARG_DST, plan.c.plain);
-  add(DNNL_ARG_SCRATCHPAD, plan.scratchpad);
-  for (size_t i = 0; i < postOps.size(); ++i)
-    if (postOps[i].kind <= PostOpKind::Multiply)
-      add(getPostOpArgument(i), plan.postOps[i].plain);
   return plan;
 }
 
-/// Returns the weight in the layout of the plan, repacked at most once.
-memory MatmulEngine::Impl::getPacked(const Plan &plan, const char *data) {
-  std::vector<PackedWeight> &forms = packed[data];
-  for (const PackedWeight &form : forms)
+Bindings MatmulEngine::Impl::bind(const Plan &plan) const {
+  Bindings bindings;
+  auto add = [&](int argument, const Operand &operand) {
+    bindings.arguments.emplace(argument, wrap(operand.plain, nullptr));
+    if (operand.isWidened())
+      bindings.wide.emplace(argument, memory(operand.plain, engine));
+  };
+  add(DNNL_ARG_SRC, plan.a);
+  if (plan.isBPacked)
+    bindings.arguments.emplace(DNNL_ARG_WEIGHTS, memory());
+  else
+    add(DNNL_ARG_WEIGHTS, plan.b);
+  add(DNNL_ARG_DST, plan.c);
+  bindings.arguments.emplace(DNNL_ARG_SCRATCHPAD,
+                             wrap(plan.scratchpad, nullptr));
+  for (size_t i = 0; i < plan.postOps.size(); ++i)
+    if (!plan.postOps[i].outerBytes.empty())
+      add(getPostOpArgument(i), plan.postOps[i]);
+  return bindings;
+}
+
+//===----------------------------------------------------------------------===//
+// Repacked weights
+//===----------------------------------------------------------------------===//
+
+const memory *MatmulEngine::Impl::findPacked(const Plan &plan,
+                                             const char *b) const {
+  auto forms = packed.find(b);
+  if (forms == packed.end())
+    return nullptr;
+  for (const PackedWeight &form : forms->second)
     if (form.plain == plan.b.plain &&
         form.narrowStrides == plan.b.narrowStrides &&
         form.data.get_desc() == plan.packedB)
-      return form.data;
-  memory result = wrap(plan.b.plain, data);
+      return &form.data;
+  return nullptr;
+}
+
+/// Returns the weight at `b` in the layout of the plan.
+memory MatmulEngine::Impl::pack(const Plan &plan, const char *b,
+                                dnnl::stream &stream) {
+  memory result = wrap(plan.b.plain, b);
   if (plan.b.isWidened()) {
     result = memory(plan.b.plain, engine);
-    widen(plan.b, data, result);
+    widen(plan.b, b, result);
   }
   if (plan.packedB != plan.b.plain) {
     memory plain = result;
@@ -319,73 +506,93 @@ memory MatmulEngine::Impl::getPacked(const Plan &plan, const char *data) {
     dnnl::reorder(plain, result).execute(stream, plain, result);
     stream.wait();
   }
-  packedBytes += plan.packedB.get_size();
-  forms.push_back({plan.b.plain, plan.b.narrowStrides, result});
   return result;
 }
 
-void MatmulEngine::Impl::runOne(Plan &plan, const MatmulPointers &pointers,
-                                int64_t number) {
-  auto move = [&](const Operand &operand, const char *data) {
-    int64_t rest = number;
-    for (size_t i = plan.outer.size(); i-- > 0;) {
-      data += rest % plan.outer[i].size * operand.outerBytes[i];
-      rest /= plan.outer[i].size;
-    }
-    return data;
-  };
-  if (plan.scratchpad.get_size() > scratchpadSize) {
-    scratchpad = memory(plan.scratchpad, engine);
-    scratchpadSize = plan.scratchpad.get_size();
+/// Repacks those pieces of a weight that are not yet in the product's layout.
+absl::Status MatmulEngine::Impl::packWeight(Product &product, const char *b) {
+  const Plan &plan = product.plan;
+  if (!plan.isBPacked || product.packedB == b)
+    return absl::OkStatus();
+  std::vector<std::pair<const char *, memory>> missing;
+  for (int64_t piece = 0; piece < product.numPieces; ++piece) {
+    const char *address = product.move(plan.b, b, piece);
+    auto isAddress = [&](const auto &other) { return other.first == address; };
+    if (!findPacked(plan, address) && absl::c_none_of(missing, isAddress))
+      missing.push_back({address, {}});
   }
-  auto place = [&](int argument, Operand &operand, const char *data,
+  TPRT_RETURN_IF_ERROR(
+      runParts(product.isParallel, static_cast<int64_t>(missing.size()),
+               [&](int part, int64_t item) {
+                 auto &[address, data] = missing[item];
+                 data = pack(plan, address, workspaces[part].stream);
+               }));
+  for (auto &[address, data] : missing) {
+    packed[address].push_back({plan.b.plain, plan.b.narrowStrides, data});
+    packedBytes += plan.packedB.get_size();
+  }
+  product.packedB = b;
+  return absl::OkStatus();
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+/// Computes a piece with the workspace of part `part`.
+void MatmulEngine::Impl::runPiece(Product &product,
+                                  const MatmulPointers &pointers, int part,
+                                  int64_t piece) {
+  const Plan &plan = product.getPlan(piece);
+  Product::Thread &thread = product.threads[part];
+  Bindings &bindings =
+      product.isLast(piece) ? thread.lastBindings : thread.bindings;
+  if (bindings.arguments.empty())
+    bindings = bind(plan);
+  Workspace &workspace = workspaces[part];
+  if (plan.scratchpad.get_size() > workspace.scratchpadSize) {
+    workspace.scratchpad = memory(plan.scratchpad, engine);
+    workspace.scratchpadSize = plan.scratchpad.get_size();
+  }
+  auto place = [&](int argument, const Operand &operand, const char *data,
                    bool isRead = true) {
-    const char *here = move(operand, data);
-    if (operand.isWidened() && !operand.wide)
-      operand.wide = memory(operand.plain, engine);
-    if (operand.isWidened() && isRead)
-      widen(operand, here, operand.wide);
-    plan.arguments.at(argument).set_data_handle(
-        operand.isWidened() ? operand.wide.get_data_handle()
-                            : const_cast<char *>(here));
+    const char *here = product.move(operand, data, piece);
+    memory &bound = bindings.arguments.at(argument);
+    if (!operand.isWidened())
+      return bound.set_data_handle(const_cast<char *>(here));
+    const memory &wide = bindings.wide.at(argument);
+    if (isRead)
+      widen(operand, here, wide);
+    bound.set_data_handle(wide.get_data_handle());
   };
   place(DNNL_ARG_SRC, plan.a, pointers.a);
   place(DNNL_ARG_DST, plan.c, pointers.c, plan.readsC);
-  if (!plan.isBPacked)
-    place(DNNL_ARG_WEIGHTS, plan.b, pointers.b);
+  if (plan.isBPacked)
+    bindings.arguments[DNNL_ARG_WEIGHTS] =
+        *findPacked(plan, product.move(plan.b, pointers.b, piece));
   else
-    plan.arguments[DNNL_ARG_WEIGHTS] =
-        getPacked(plan, move(plan.b, pointers.b));
-  if (scratchpadSize > 0)
-    plan.arguments.at(DNNL_ARG_SCRATCHPAD)
-        .set_data_handle(scratchpad.get_data_handle());
+    place(DNNL_ARG_WEIGHTS, plan.b, pointers.b);
+  if (workspace.scratchpadSize > 0)
+    bindings.arguments.at(DNNL_ARG_SCRATCHPAD)
+        .set_data_handle(workspace.scratchpad.get_data_handle());
   for (size_t i = 0; i < plan.postOps.size(); ++i)
     if (pointers.postOps[i])
       place(getPostOpArgument(i), plan.postOps[i], pointers.postOps[i]);
-  plan.primitive.execute(stream, plan.arguments);
-  stream.wait();
+  plan.primitive.execute(workspace.stream, bindings.arguments);
+  workspace.stream.wait();
   if (plan.c.isWidened())
-    narrow(plan.c, const_cast<char *>(move(plan.c, pointers.c)));
+    narrow(plan.c, bindings.wide.at(DNNL_ARG_DST),
+           const_cast<char *>(product.move(plan.c, pointers.c, piece)));
 }
 
-MatmulEngine::MatmulEngine(const Artifact &artifact, const Team &team)
+MatmulEngine::MatmulEngine(const Artifact &artifact, Team &team)
     : impl(std::make_unique<Impl>(artifact, team)) {}
 MatmulEngine::~MatmulEngine() = default;
 
 absl::Status MatmulEngine::run(uint32_t row, const MatmulPointers &pointers) {
-  // oneDNN's C++ interface throws; exceptions must not leave this function.
-  try {
-    return impl->run(row, pointers);
-  } catch (const dnnl::error &error) {
-    return makeError(error.status == dnnl_out_of_memory
-                         ? ErrorCode::OutOfMemory
-                         : ErrorCode::MatmulFailed,
-                     "oneDNN: ", error.what(), " (status ",
-                     static_cast<int>(error.status), ")");
-  } catch (const std::bad_alloc &) {
-    return makeError(ErrorCode::OutOfMemory,
-                     "not enough memory to repack the weight of a matmul");
-  }
+  absl::Status status;
+  TPRT_RETURN_IF_ERROR(guard([&] { status = impl->run(row, pointers); }));
+  return status;
 }
 
 void MatmulEngine::forgetWeights() { impl->forgetWeights(); }

@@ -33,7 +33,7 @@ struct MatmulPointers {
 /// use oneDNN; see SkinnyMatmul and TileMatmul.
 class MatmulEngine {
 public:
-  MatmulEngine(const Artifact &artifact, const Team &team);
+  MatmulEngine(const Artifact &artifact, Team &team);
   ~MatmulEngine();
 
   /// Runs a row of the Matmuls table on the threads of the team.

@@ -1,7 +1,8 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file How rows of the Matmuls table are read: offsets, strides, post-ops.
+/// \file How rows of the Matmuls table are read (offsets, strides, post-ops),
+/// and how far they are cut.
 
 #ifndef TPRT_CPU_MATMULROWS_H
 #define TPRT_CPU_MATMULROWS_H
@@ -12,6 +13,12 @@
 #include <optional>
 
 namespace tprt {
+
+/// Each thread gets at least this many parts of a product if there are enough
+/// rows. Many small parts can be divided more evenly among threads.
+inline constexpr int64_t kMinPartsPerThread = 4;
+/// Below this many multiplications, a second thread costs more than it saves.
+inline constexpr int64_t kMinParallelWork = 1 << 18;
 
 /// Returns the number of elements from the first batch to batch `batch`.
 inline int64_t getOffset(const MatmulRow &row, const MatmulOperand &operand,

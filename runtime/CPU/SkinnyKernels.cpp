@@ -153,6 +153,17 @@ static void narrow(const float *from, uint16_t *to, int64_t count) {
   }
 }
 
+static bool narrowExactly(const float *from, uint16_t *to, int64_t count) {
+  uint32_t dropped = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Bits bits = {};
+    bits.number = from[i];
+    dropped |= bits.word & 0xffff;
+    to[i] = static_cast<uint16_t>(bits.word >> 16);
+  }
+  return dropped == 0;
+}
+
 //===----------------------------------------------------------------------===//
 // One version for each number of rows
 //===----------------------------------------------------------------------===//
@@ -176,4 +187,5 @@ const SkinnyKernels tprt::TPRT_SKINNY_KERNELS = {
     {dots<float>, dots<uint16_t>},
     activate,
     widen,
-    narrow};
+    narrow,
+    narrowExactly};

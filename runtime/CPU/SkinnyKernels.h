@@ -39,6 +39,9 @@ struct SkinnyKernels {
   void (*activate)(Activation kind, float *values, int64_t count);
   void (*widen)(const uint16_t *from, float *to, int64_t count);
   void (*narrow)(const float *from, uint16_t *to, int64_t count);
+  /// Narrows without rounding. Returns false, with `to` unspecified, if a
+  /// number is not exact in bf16.
+  bool (*narrowExactly)(const float *from, uint16_t *to, int64_t count);
 };
 
 extern const SkinnyKernels kSkinnyKernels; ///< For every CPU.

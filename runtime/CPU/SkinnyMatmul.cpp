@@ -33,8 +33,9 @@ static int64_t roundUp(int64_t value, int64_t unit) {
   return divideUp(value, unit) * unit;
 }
 
-SkinnyMatmul::SkinnyMatmul(const Team &team)
-    : team(team), kernels(chooseKernels()), scratches(team.size()) {}
+SkinnyMatmul::SkinnyMatmul(Team &team)
+    : team(team), kernels(chooseKernels()), narrowWeights(team, kernels),
+      scratches(team.size()) {}
 
 bool SkinnyMatmul::suits(const MatmulRow &row) {
   return row.m <= kMaxSkinnyRows;
@@ -86,13 +87,12 @@ static const float *getFloats(const SkinnyKernels &kernels, DType dtype,
   return buffer.data();
 }
 
-/// Computes columns `begin` .. `end` of one batch.
+/// Computes columns `begin` .. `end` of one batch. B's numbers are of `bType`.
 void SkinnyMatmul::computeTile(const Artifact &artifact, const MatmulRow &row,
-                               const MatmulPointers &pointers, int64_t batch,
-                               int64_t begin, int64_t end, bool isByColumns,
-                               Scratch &scratch) {
+                               const MatmulPointers &pointers, DType bType,
+                               int64_t batch, int64_t begin, int64_t end,
+                               bool isByColumns, Scratch &scratch) {
   int64_t width = end - begin;
-  bool isNarrow = row.b.dtype == DType::BF16;
   if (scratch.sums.size() < static_cast<size_t>(row.m * width))
     scratch.sums.resize(row.m * width);
   SkinnyTask task = {};
@@ -100,10 +100,10 @@ void SkinnyMatmul::computeTile(const Artifact &artifact, const MatmulRow &row,
   task.a = &packedA[batch * row.m * row.k];
   task.b = pointers.b +
            (getOffset(row, row.b, batch) + begin * getColumnStride(row.b)) *
-               getSize(row.b.dtype);
+               getSize(bType);
   task.stride = isByColumns ? getRowStride(row.b) : getColumnStride(row.b);
   task.c = scratch.sums.data();
-  (isByColumns ? kernels.columns : kernels.dots)[isNarrow](task);
+  (isByColumns ? kernels.columns : kernels.dots)[bType == DType::BF16](task);
 
   for (int64_t i = 0; i < row.m; ++i) {
     float *values = task.c + i * width;
@@ -152,7 +152,13 @@ void SkinnyMatmul::computeTile(const Artifact &artifact, const MatmulRow &row,
 }
 
 void SkinnyMatmul::run(const Artifact &artifact, const MatmulRow &row,
-                       const MatmulPointers &pointers) {
+                       const MatmulPointers &operands) {
+  MatmulPointers pointers = operands;
+  DType bType = row.b.dtype;
+  if (const char *narrow = narrowWeights.find(row, operands.b)) {
+    pointers.b = narrow;
+    bType = DType::BF16;
+  }
   // Work by columns if rows of B are contiguous, unless each row is a single
   // number.
   bool isByColumns =
@@ -169,11 +175,11 @@ void SkinnyMatmul::run(const Artifact &artifact, const MatmulRow &row,
     auto [first, last] = Team::split(batches * tiles, part, parts);
     for (int64_t item = first; item < last; ++item) {
       int64_t begin = item % tiles * tile;
-      computeTile(artifact, row, pointers, item / tiles, begin,
+      computeTile(artifact, row, pointers, bType, item / tiles, begin,
                   std::min(begin + tile, row.n), isByColumns, scratches[part]);
     }
   };
-  if (batches * row.n * row.k * getSize(row.b.dtype) < kMinParallelRowBytes)
+  if (batches * row.n * row.k * getSize(bType) < kMinParallelRowBytes)
     compute(0, 1);
   else
     team.run(compute);

@@ -3,68 +3,57 @@
 
 /// \file The threads that compute for one rank.
 ///
-///     Team team(4);     // the rank's own thread is one of the four
-///     team.run([&](int part, int parts) { ... });   // on all, then returns
+///     Team team(4, /*hasCores=*/true); // the rank's own thread is one of them
+///     team.start();
+///     team.run([&](int part, int parts) { ... });   // all parts, then returns
 ///
-/// They are GCC's OpenMP threads, which oneDNN also uses: a single pool serves
-/// matmuls and row programs, so that there is no second pool that idles or
-/// spins. How work is split never changes a result: parts are whole rows, or
-/// whole columns of a product.
+/// A run has one part for each thread, but a thread that is late is not waited
+/// for: the others compute its part. A step of decode has hundreds of runs, and
+/// the system often lets a thread wait for a core for longer than a run takes.
+/// How work is split never changes a result: parts are whole rows, or whole
+/// columns of a product.
+///
+/// oneDNN has threads of its own, by OpenMP, which wait for each other in every
+/// product. They are not used: the team computes products in pieces, and oneDNN
+/// computes a piece on the thread that calls it.
 
 #ifndef TPRT_CPU_TEAM_H
 #define TPRT_CPU_TEAM_H
 
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/Futex.h"
 #include "runtime/Core/Thread.h"
 
-#include "absl/synchronization/mutex.h"
-
-#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <utility>
-
-// Declared here since clang has no omp.h for libgomp. The names are libgomp's.
-// NOLINTBEGIN(readability-identifier-naming)
-extern "C" {
-void omp_set_num_threads(int);
-int omp_get_num_threads();
-int omp_get_thread_num();
-void GOMP_parallel(void (*body)(void *), void *data, unsigned threads,
-                   unsigned flags);
-}
-// NOLINTEND(readability-identifier-naming)
+#include <vector>
 
 namespace tprt {
 
 class Team {
 public:
-  explicit Team(int threads) : threads(threads) {}
+  /// `hasCores` says whether each thread of the process that computes can have
+  /// a core; then threads spin for a while before they sleep.
+  Team(int threads, bool hasCores);
+  ~Team();
 
   int size() const { return threads; }
 
-  /// Starts the threads, which later calls use again. Returns LimitReached if
-  /// this many threads cannot be started: otherwise libgomp would end the
-  /// process later, when it needs them.
-  absl::Status start() const {
-    // Only one rank at a time checks and starts threads: the threads that are
-    // still available may suffice for one rank but not for two.
-    static absl::Mutex mutex;
-    absl::MutexLock lock(&mutex);
-    TPRT_RETURN_IF_ERROR(checkThreads(threads - 1));
-    run([](int, int) {});
-    return absl::OkStatus();
-  }
+  /// Starts the threads. Returns LimitReached if not all of them could be
+  /// started. Called by the rank's own thread, which `run` is called from.
+  absl::Status start();
 
-  /// Makes oneDNN use the team in calls from this thread.
-  void enter() const { omp_set_num_threads(threads); }
-
-  template <typename Body> void run(Body body) const {
+  /// Calls body(part, parts) once for each of the `size()` parts, each on some
+  /// thread of the team, and returns when all have returned.
+  template <typename Body> void run(Body body) {
     if (threads == 1)
       return body(0, 1);
-    auto call = [](void *data) {
-      (*static_cast<Body *>(data))(omp_get_thread_num(), omp_get_num_threads());
+    auto call = [](void *data, int part, int parts) {
+      (*static_cast<Body *>(data))(part, parts);
     };
-    GOMP_parallel(call, &body, static_cast<unsigned>(threads), 0);
+    dispatch(call, &body);
   }
 
   /// Returns the bounds of part number `part` when 0 .. `count` is split into
@@ -78,7 +67,31 @@ public:
   }
 
 private:
-  int threads;
+  using Job = void (*)(void *data, int part, int parts);
+  /// In a cache line of its own, as several threads try to claim it.
+  struct alignas(64) Part {
+    std::atomic<uint32_t> claimed{0}; ///< The number of the latest job.
+  };
+
+  void dispatch(Job newJob, void *newData);
+  /// Computes the parts of a job that nobody has claimed, from `first` on.
+  void work(int first, uint32_t number);
+  void serve(int first);
+  /// Waits for a job other than the one numbered `seen`; returns false if no
+  /// more jobs will come.
+  bool awaitJob(uint32_t seen);
+
+  const int threads;
+  const bool hasCores;
+  const std::unique_ptr<Part[]> parts;
+  /// Written before `current`. A thread reads them while a part that it has
+  /// claimed keeps `dispatch` from returning.
+  Job job = nullptr;
+  void *data = nullptr;
+  Futex current;                     ///< The number of the latest job.
+  std::atomic<uint32_t> done{0};     ///< Parts, of all jobs so far.
+  std::atomic<bool> isEnding{false}; ///< Written before `current`.
+  std::vector<Thread> others;        ///< Last: they use all of the above.
 };
 
 } // namespace tprt

@@ -17,11 +17,6 @@ namespace {
 constexpr int64_t kMostRowBytes = 1 << 20;
 /// The most bytes of the tiles of a B that is not constant.
 constexpr int64_t kMostVariableBytes = 8 << 20;
-/// Each thread gets at least this many parts if there are enough rows. Many
-/// small parts can be divided more evenly among threads.
-constexpr int64_t kMinPartsPerThread = 4;
-/// Below this many multiplications, a second thread costs more than it saves.
-constexpr int64_t kMinParallelWork = 1 << 18;
 /// The number of panels of B that are multiplied by one block of A's rows
 /// before the next block of A's rows. Two panels make 128 bytes of each row of
 /// C if C is bf16: caches fetch lines in pairs.
@@ -105,7 +100,7 @@ static absl::Status grow(AlignedBuffer &buffer, uint64_t size) {
   return absl::OkStatus();
 }
 
-TileMatmul::TileMatmul(const Team &team)
+TileMatmul::TileMatmul(Team &team)
     : team(team), kernels(chooseTileKernels()), scratches(team.size()) {}
 
 bool TileMatmul::suits(const MatmulRow &row) const {

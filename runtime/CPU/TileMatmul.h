@@ -25,7 +25,7 @@ namespace tprt {
 
 class TileMatmul {
 public:
-  explicit TileMatmul(const Team &team);
+  explicit TileMatmul(Team &team);
 
   /// Returns true if TileMatmul is faster than oneDNN for a row of the Matmuls
   /// table.
@@ -67,7 +67,7 @@ private:
                     int64_t rows, int64_t firstColumn, TileBlock &block,
                     Scratch &scratch);
 
-  const Team &team;
+  Team &team;
   const TileKernels *const kernels; ///< Null if the CPU has no bf16.
   /// Keyed by the original's address; a tied weight may be packed twice.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;

@@ -15,6 +15,9 @@ using namespace tprt;
 /// While the emulated link is busy, the thread checks for failed ranks at least
 /// this often.
 static constexpr absl::Duration kLinkNap = absl::Milliseconds(10);
+/// The system may end a rank's sleep this late, so the rank looks at the clock
+/// for the rest of the time.
+static constexpr absl::Duration kLatestWake = absl::Microseconds(100);
 
 static int64_t readClock() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -49,13 +52,13 @@ public:
     std::shared_ptr<Task> task = std::move(running[index]);
     running.erase(index);
     int64_t begin = readClock();
-    progress.await(*task);
+    absl::Status status = progress.await(*task);
     // Until the last rank arrived, this rank waited for other ranks; after
     // that, it waited for data.
     int64_t end = std::min(readClock(), task->arrived);
     waited += std::max<int64_t>(0, end - std::max(begin, task->entered));
     progress.lastTime = task->time;
-    return task->status;
+    return status;
   }
 
   int64_t getWaited() const override { return waited; }
@@ -122,20 +125,44 @@ void Progress::push(LinkState &link, std::shared_ptr<Task> task) {
   link.submitted.set(++link.numSubmitted);
 }
 
-/// Waits until a task has ended. The wait is finite because every collective
-/// has a deadline. Meanwhile the rank computes nothing, so its core is free for
-/// a progress thread.
-void Progress::await(const Task &task) {
+/// Waits until the data of a task is there and its links would have finished,
+/// and returns its status. The wait is finite because every collective has a
+/// deadline. Meanwhile the rank computes nothing, so its core is free for a
+/// progress thread.
+absl::Status Progress::await(const Task &task) {
   setAwaiting(true);
-  while (!hasEnded(task))
-    task.ended.wait(0, absl::InfiniteDuration());
+  absl::Status status;
+  for (uint32_t state = task.state.get();; state = task.state.get()) {
+    if (state == kEnded) {
+      status = task.status;
+      break;
+    }
+    if (state == kSubmitted) {
+      task.state.wait(state, absl::InfiniteDuration());
+      continue;
+    }
+    absl::Duration rest = absl::Nanoseconds(task.linksEnd - readClock());
+    if (rest <= absl::ZeroDuration())
+      break;
+    if (rest > kLatestWake)
+      task.state.wait(state, rest - kLatestWake);
+  }
   setAwaiting(false);
+  return status;
+}
+
+void Progress::awaitEnd(const Task &task) {
+  for (uint32_t state = task.state.get(); state != kEnded;
+       state = task.state.get())
+    task.state.wait(state, absl::InfiniteDuration());
 }
 
 void Progress::drain() {
+  setAwaiting(true);
   for (uint32_t i = 0; i < options.numLinks; ++i)
     if (links[i].last)
-      await(*links[i].last);
+      awaitEnd(*links[i].last);
+  setAwaiting(false);
 }
 
 bool Progress::isUnderWay() const {
@@ -180,7 +207,7 @@ void Progress::serve(LinkState &link) {
     if (!task)
       return;
     task->status = execute(*task);
-    task->ended.set(1);
+    task->state.set(kEnded);
   }
 }
 
@@ -204,8 +231,7 @@ std::shared_ptr<Progress::Task> Progress::takeNext(LinkState &link,
 /// has failed, all later ones fail with the same cause.
 absl::Status Progress::execute(Task &task) {
   for (const std::shared_ptr<Task> &other : task.before)
-    while (!hasEnded(*other))
-      other->ended.wait(0, absl::InfiniteDuration());
+    awaitEnd(*other);
   task.before.clear();
   {
     std::lock_guard<std::mutex> lock(mutex);
@@ -261,7 +287,7 @@ absl::Status Progress::carryOut(Task &task) {
   return occupyLinks(task, linkFree);
 }
 
-absl::Status Progress::occupyLinks(const Task &task, int64_t until) {
+absl::Status Progress::occupyLinks(Task &task, int64_t until) {
   if (task.linkTime > options.timeout)
     return makeError(ErrorCode::CollectiveTimeout, "rank ", world.getRank(),
                      ", ", describe(task.call), ": the emulated link takes ",
@@ -269,6 +295,8 @@ absl::Status Progress::occupyLinks(const Task &task, int64_t until) {
                      ", but the limit for a collective is ",
                      absl::FormatDuration(options.timeout),
                      "; emulate a faster link, or raise --timeout");
+  task.linksEnd = until;
+  task.state.set(kCarried);
   for (;;) {
     TPRT_RETURN_IF_ERROR(world.check());
     absl::Duration rest = absl::Nanoseconds(until - readClock());

@@ -22,7 +22,8 @@
 /// have finished it. They begin when the last rank has started the collective,
 /// or when they have carried the previous ones, if that is later. The thread
 /// sleeps until then. How long the system takes to wake the thread does not
-/// count, as it would not for a network card.
+/// count, as it would not for a network card: the rank itself goes on when its
+/// clock says that the links have finished.
 ///
 /// Failure: the transport's deadlines and errors apply. The thread tells the
 /// other ranks at once; all collectives that end later fail with the same
@@ -104,8 +105,16 @@ private:
     int64_t entered = 0; ///< When this rank's progress thread took it up.
     int64_t arrived = 0; ///< When the last rank's did.
     CarriedTime time = {};
+    int64_t linksEnd = 0; ///< When emulated links have finished.
     absl::Status status = {};
-    Futex ended = {}; ///< 1 once it has.
+    Futex state = {}; ///< A TaskState.
+  };
+  enum TaskState : uint32_t {
+    kSubmitted,
+    /// Its data is there; emulated links are busy until `linksEnd`, unless a
+    /// rank fails before.
+    kCarried,
+    kEnded,
   };
   struct LinkState {
     Futex submitted; ///< Counts the tasks of `queue` so far, and the end.
@@ -125,9 +134,10 @@ private:
 
   void submit(std::shared_ptr<Task> task);
   void push(LinkState &link, std::shared_ptr<Task> task);
-  void await(const Task &task);
+  absl::Status await(const Task &task);
   void drain();
-  static bool hasEnded(const Task &task) { return task.ended.get() != 0; }
+  static bool hasEnded(const Task &task) { return task.state.get() == kEnded; }
+  static void awaitEnd(const Task &task);
   bool isUnderWay() const;
   void setAwaiting(bool value);
 
@@ -135,7 +145,7 @@ private:
   std::shared_ptr<Task> takeNext(LinkState &link, uint32_t number);
   absl::Status execute(Task &task);
   absl::Status carryOut(Task &task);
-  absl::Status occupyLinks(const Task &task, int64_t until);
+  absl::Status occupyLinks(Task &task, int64_t until);
 
   World &world;
   const ProgressOptions options;

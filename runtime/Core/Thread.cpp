@@ -5,10 +5,7 @@
 
 #include "runtime/Core/Errors.h"
 
-#include "absl/synchronization/notification.h"
-
 #include <cstring>
-#include <vector>
 
 using namespace tprt;
 
@@ -40,18 +37,4 @@ void Thread::detach() && {
 void Thread::Join::operator()(pthread_t *thread) const {
   ::pthread_join(*thread, nullptr);
   delete thread;
-}
-
-absl::Status tprt::checkThreads(int count) {
-  absl::Notification done; // keeps all threads alive until then
-  std::vector<Thread> threads;
-  absl::Status status;
-  for (int i = 0; i < count && status.ok(); ++i) {
-    auto thread = Thread::start([&done] { done.WaitForNotification(); });
-    status = thread.status();
-    if (thread.ok())
-      threads.push_back(*std::move(thread));
-  }
-  done.Notify();
-  return status;
 }

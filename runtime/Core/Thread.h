@@ -38,9 +38,6 @@ private:
   std::unique_ptr<pthread_t, Join> thread;
 };
 
-/// Returns an error if this process cannot start this many threads now.
-absl::Status checkThreads(int count);
-
 } // namespace tprt
 
 #endif // TPRT_CORE_THREAD_H

@@ -18,7 +18,6 @@
 #include "Times.h"
 #include "Train.h"
 #include "Verify.h"
-#include "runtime/Core/Cores.h"
 #include "runtime/Core/Errors.h"
 #include "runtime/Core/Session.h"
 
@@ -137,15 +136,6 @@ static absl::Status refuseLauncher(absl::string_view size,
       ", or start one process, whose threads are the ranks");
 }
 
-/// If --threads asks for more threads than there are cores, threads that wait
-/// for work must not spin. OpenMP decides this when it is loaded, and knows
-/// only the threads of its own process.
-static void choosePatience(const Options &options) {
-  const char *ranks = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  if (ranks && std::atoi(ranks) * options.threads > countUsableCores())
-    ::setenv("OMP_WAIT_POLICY", "passive", /*overwrite=*/0);
-}
-
 int main(int argc, char **argv) {
   setUpProcess();
   bool done = false;
@@ -161,7 +151,6 @@ int main(int argc, char **argv) {
     std::fputs(text->c_str(), stdout);
     return 0;
   }
-  choosePatience(*options);
   expectNoExit();
   absl::StatusOr<Program> program = loadProgram(*options);
   if (!program.ok())

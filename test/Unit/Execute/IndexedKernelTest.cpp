@@ -219,8 +219,9 @@ TEST_F(IndexedKernels, Scatters) {
     setStrides(row.updateStrides, scatter.getUpdates());
     setStrides(row.indexStrides, scatter.getIndices());
     setStrides(row.strides, scatter.getDestination());
+    tprt::Team team(1, /*hasCores=*/true);
     tprt::runScatter(row, operands.get(0), operands.get(1), operands.get(2),
-                     tprt::Team(1));
+                     team);
   });
 }
 
@@ -279,8 +280,8 @@ static void sortColumns(Operands &operands, Operation *op, unsigned source,
                step::getElementBytes(step::bufferTypeOf(op->getOperand(operand))
                                          .getElementType());
   };
-  tprt::runSort(row, at(source, begin), at(values, to), at(indices, to),
-                tprt::Team(1));
+  tprt::Team team(1, /*hasCores=*/true);
+  tprt::runSort(row, at(source, begin), at(values, to), at(indices, to), team);
 }
 
 /// Element [row, column] of an operand of i32.
@@ -400,13 +401,14 @@ static void sortRuns(Operation *op, Operands &operands) {
   setStrides(row.valueStrides, merge.getElements());
   row.indexStrides[0] = from.getDimSize(1);
   row.indexStrides[1] = 1;
+  tprt::Team team(1, /*hasCores=*/true);
   int64_t bytes = step::getElementBytes(from.getElementType()),
           run = merge.getRun();
   for (int64_t begin = 0; begin < from.getDimSize(1); begin += run) {
     row.columns = row.kept = std::min(run, from.getDimSize(1) - begin);
     tprt::runSort(row, unsorted.data() + begin * bytes,
                   operands.get(0) + begin * bytes,
-                  reinterpret_cast<char *>(places.data()), tprt::Team(1));
+                  reinterpret_cast<char *>(places.data()), team);
   }
 }
 

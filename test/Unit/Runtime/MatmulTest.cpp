@@ -93,6 +93,41 @@ TEST(Matmul, TilesInPieces) {
         kEpilogues[7], DType::BF16, DType::BF16, false);
 }
 
+/// Products that threads share are cut: by rows, where the last piece may have
+/// fewer, by the columns of a weight, and by batches, of which a piece has one
+/// or several.
+TEST(Matmul, PiecesForThreads) {
+  SessionOptions options;
+  options.threads = 3;
+  for (MatmulCase test : kCases) {
+    test.m += 100;
+    test.n += 20;
+    test.k += 10;
+    for (size_t epilogue : {0, 3, 4, 7})
+      check(test, kEpilogues[epilogue], DType::F32, DType::F32,
+            epilogue % 2 == 0, options);
+  }
+  for (int64_t batch : {7, 24, 36})
+    check(
+        {"batches", {batch, 1, 1}, 9, 40, 33, {0, 3, 4}, {0, 4, 3}, {3, 0, 4}},
+        kEpilogues[0], DType::F32, DType::F32, false, options);
+  check({"columns", {1, 1, 1}, 70, 1536, 31, {3, 4}, {4, 3}, {3, 4}, 3},
+        kEpilogues[4], DType::F32, DType::F32, true, options);
+}
+
+TEST(Matmul, BFloat16PiecesForThreads) {
+  SessionOptions options;
+  options.threads = 3;
+  for (MatmulCase test : kCases) {
+    test.m += 100;
+    test.n += 20;
+    test.k += 10;
+    for (size_t epilogue : {0, 3, 7})
+      check(test, kEpilogues[epilogue], DType::BF16,
+            epilogue ? DType::BF16 : DType::F32, epilogue == 3, options);
+  }
+}
+
 /// A weight so wide that it is computed in pieces, with an epilogue that has a
 /// part for each.
 TEST(Matmul, WideWeight) {
