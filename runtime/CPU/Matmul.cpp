@@ -8,6 +8,7 @@
 #include "runtime/CPU/TileMatmul.h"
 #include "runtime/Core/Batches.h"
 #include "runtime/Core/Errors.h"
+#include "runtime/Core/LargePages.h"
 #include "runtime/Core/Shapes.h"
 #include "runtime/Core/StridedCopy.h"
 
@@ -201,6 +202,7 @@ public:
         thread = {}; // they share the repacked weights
     }
     packed.clear();
+    packedPages.clear();
     packedBytes = 0;
     skinny.forgetWeights();
     tile.forgetWeights();
@@ -250,7 +252,7 @@ private:
   Bindings bind(const Plan &plan) const;
   absl::Status packWeight(Product &product, const char *b);
   const memory *findPacked(const Plan &plan, const char *b) const;
-  memory pack(const Plan &plan, const char *b, dnnl::stream &stream);
+  void pack(const Plan &plan, const char *b, memory &to, dnnl::stream &stream);
   void runPiece(Product &product, const MatmulPointers &pointers, int part,
                 int64_t piece);
   memory wrap(const memory::desc &desc, const char *data) const {
@@ -267,6 +269,7 @@ private:
   /// Repacked weights, by the address of the original weight. A weight that
   /// several matmuls use may be packed in several layouts.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
+  LargePages packedPages;
   uint64_t packedBytes = 0;
 };
 
@@ -492,21 +495,18 @@ const memory *MatmulEngine::Impl::findPacked(const Plan &plan,
   return nullptr;
 }
 
-/// Returns the weight at `b` in the layout of the plan.
-memory MatmulEngine::Impl::pack(const Plan &plan, const char *b,
-                                dnnl::stream &stream) {
-  memory result = wrap(plan.b.plain, b);
+/// Writes the weight at `b` to `to`, in the layout of the plan.
+void MatmulEngine::Impl::pack(const Plan &plan, const char *b, memory &to,
+                              dnnl::stream &stream) {
+  memory plain = wrap(plan.b.plain, b);
   if (plan.b.isWidened()) {
-    result = memory(plan.b.plain, engine);
-    widen(plan.b, b, result);
+    plain = plan.packedB == plan.b.plain ? to : memory(plan.b.plain, engine);
+    widen(plan.b, b, plain);
   }
-  if (plan.packedB != plan.b.plain) {
-    memory plain = result;
-    result = memory(plan.packedB, engine);
-    dnnl::reorder(plain, result).execute(stream, plain, result);
-    stream.wait();
-  }
-  return result;
+  if (plan.packedB == plan.b.plain)
+    return;
+  dnnl::reorder(plain, to).execute(stream, plain, to);
+  stream.wait();
 }
 
 /// Repacks those pieces of a weight that are not yet in the product's layout.
@@ -518,14 +518,17 @@ absl::Status MatmulEngine::Impl::packWeight(Product &product, const char *b) {
   for (int64_t piece = 0; piece < product.numPieces; ++piece) {
     const char *address = product.move(plan.b, b, piece);
     auto isAddress = [&](const auto &other) { return other.first == address; };
-    if (!findPacked(plan, address) && absl::c_none_of(missing, isAddress))
-      missing.push_back({address, {}});
+    if (findPacked(plan, address) || absl::c_any_of(missing, isAddress))
+      continue;
+    TPRT_ASSIGN_OR_RETURN(char *data,
+                          packedPages.allocate(plan.packedB.get_size()));
+    missing.push_back({address, wrap(plan.packedB, data)});
   }
   TPRT_RETURN_IF_ERROR(
       runParts(product.isParallel, static_cast<int64_t>(missing.size()),
                [&](int part, int64_t item) {
                  auto &[address, data] = missing[item];
-                 data = pack(plan, address, workspaces[part].stream);
+                 pack(plan, address, data, workspaces[part].stream);
                }));
   for (auto &[address, data] : missing) {
     packed[address].push_back({plan.b.plain, plan.b.narrowStrides, data});

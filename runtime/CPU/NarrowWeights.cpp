@@ -10,7 +10,7 @@
 using namespace tprt;
 
 /// A thread looks this often whether another one has found a wide number.
-static constexpr int64_t kChunk = 1 << 14;
+static constexpr int64_t kChunk = 1 << 12;
 
 /// Returns the number of elements of B, or 0 if there are gaps between them.
 static int64_t countDense(const MatmulRow &row) {
@@ -37,35 +37,40 @@ const char *NarrowWeights::find(const MatmulRow &row, const char *b) {
     return nullptr;
   if (weight.isFirstUse) {
     weight.isFirstUse = false;
-    makeCopy(reinterpret_cast<const float *>(b), elements, weight);
+    weight.copy = makeCopy(reinterpret_cast<const float *>(b), elements);
   }
-  return weight.copy.size() > 0 ? weight.copy.data() : nullptr;
+  return weight.copy;
 }
 
-void NarrowWeights::makeCopy(const float *b, int64_t elements, Weight &weight) {
-  // The first chunk says of most wide weights that they are wide.
-  uint16_t first[1024];
-  if (!kernels.narrowExactly(b, first, std::min<int64_t>(elements, 1024)))
-    return;
-  absl::StatusOr<AlignedBuffer> copy =
-      AlignedBuffer::create(elements * sizeof(uint16_t), /*isZeroed=*/false);
+char *NarrowWeights::makeCopy(const float *b, int64_t elements) {
+  // The beginning says of most wide weights that they are wide.
+  if (!narrow(b, std::min<int64_t>(elements, 1024), nullptr) ||
+      !narrow(b, elements, nullptr))
+    return nullptr;
+  uint64_t size = static_cast<uint64_t>(elements) * sizeof(uint16_t);
+  absl::StatusOr<char *> copy = pages.allocate(size);
   if (!copy.ok())
-    return;
-  auto *to = reinterpret_cast<uint16_t *>(copy->data());
+    return nullptr;
+  narrow(b, elements, reinterpret_cast<uint16_t *>(*copy));
+  bytes += size;
+  return *copy;
+}
+
+bool NarrowWeights::narrow(const float *b, int64_t elements, uint16_t *to) {
   std::atomic<bool> isExact{true};
   team.run([&](int part, int parts) {
     auto [begin, end] = Team::split(elements, part, parts);
+    uint16_t unused[kChunk];
     for (int64_t i = begin; i < end && isExact; i += kChunk)
-      if (!kernels.narrowExactly(b + i, to + i, std::min(kChunk, end - i)))
+      if (!kernels.narrowExactly(b + i, to ? to + i : unused,
+                                 std::min(kChunk, end - i)))
         isExact = false;
   });
-  if (!isExact)
-    return;
-  bytes += copy->size();
-  weight.copy = *std::move(copy);
+  return isExact;
 }
 
 void NarrowWeights::forget() {
   weights.clear();
+  pages.clear();
   bytes = 0;
 }

@@ -12,8 +12,8 @@
 #define TPRT_CPU_NARROWWEIGHTS_H
 
 #include "runtime/CPU/Team.h"
-#include "runtime/Core/AlignedBuffer.h"
 #include "runtime/Core/ArtifactFormat.h"
+#include "runtime/Core/LargePages.h"
 
 #include "absl/container/flat_hash_map.h"
 
@@ -40,15 +40,19 @@ public:
 private:
   struct Weight {
     bool isFirstUse = true;
-    AlignedBuffer copy; ///< Empty if the weight is read as it is.
+    char *copy = nullptr; ///< Null if the weight is read as it is.
   };
 
-  void makeCopy(const float *b, int64_t elements, Weight &weight);
+  /// Returns a copy, or null if not all numbers are exact in bf16.
+  char *makeCopy(const float *b, int64_t elements);
+  /// Narrows all numbers to `to`, or nowhere if that is null.
+  bool narrow(const float *b, int64_t elements, uint16_t *to);
 
   Team &team;
   const SkinnyKernels &kernels;
   /// By address and number of elements.
   absl::flat_hash_map<std::pair<const char *, int64_t>, Weight> weights;
+  LargePages pages; ///< Of the copies.
   uint64_t bytes = 0;
 };
 

@@ -117,6 +117,7 @@ bool TileMatmul::suits(const MatmulRow &row) const {
 
 void TileMatmul::forgetWeights() {
   packed.clear();
+  packedPages.clear();
   packedBytes = 0;
 }
 
@@ -174,13 +175,12 @@ absl::StatusOr<const char *> TileMatmul::getPackedB(const MatmulRow &row,
   std::vector<PackedWeight> &forms = packed[b];
   for (const PackedWeight &form : forms)
     if (readSameTiles(form.row, row))
-      return form.tiles.data();
-  PackedWeight form = {row, {}};
-  TPRT_RETURN_IF_ERROR(grow(form.tiles, size));
-  packB(row, b, form.tiles.data());
+      return form.tiles;
+  TPRT_ASSIGN_OR_RETURN(char *tiles, packedPages.allocate(size));
+  packB(row, b, tiles);
   packedBytes += size;
-  forms.push_back(std::move(form));
-  return forms.back().tiles.data();
+  forms.push_back({row, tiles});
+  return tiles;
 }
 
 /// Packs rows `begin` .. `end` of A by blocks of 32 rows: [block, step, 2

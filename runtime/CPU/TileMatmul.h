@@ -16,6 +16,7 @@
 #include "runtime/CPU/Matmul.h"
 #include "runtime/CPU/Team.h"
 #include "runtime/CPU/TileKernels.h"
+#include "runtime/Core/LargePages.h"
 
 #include "absl/container/flat_hash_map.h"
 
@@ -47,7 +48,7 @@ private:
   /// batch of B. Batches of C that read the same batch of B share its tiles.
   struct PackedWeight {
     MatmulRow row; ///< The one that B was packed for.
-    AlignedBuffer tiles;
+    char *tiles;
   };
   /// The working memory of one thread.
   struct Scratch {
@@ -71,6 +72,7 @@ private:
   const TileKernels *const kernels; ///< Null if the CPU has no bf16.
   /// Keyed by the original's address; a tied weight may be packed twice.
   absl::flat_hash_map<const char *, std::vector<PackedWeight>> packed;
+  LargePages packedPages;
   uint64_t packedBytes = 0;
   AlignedBuffer variableB; ///< The tiles of a B that is not constant.
   std::vector<Scratch> scratches;

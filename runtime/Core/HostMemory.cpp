@@ -7,31 +7,32 @@ using namespace tprt;
 
 absl::StatusOr<HostMemory> HostMemory::create(const Artifact &artifact) {
   HostMemory memory;
+  auto allocate = [&](uint64_t bytes) -> absl::StatusOr<char *> {
+    TPRT_ASSIGN_OR_RETURN(char *buffer, memory.pages.allocate(bytes));
+    std::memset(buffer, 0, bytes);
+    return buffer;
+  };
   std::vector<BundlePlace> places = getBundlePlaces(artifact);
   for (size_t i = 0; i < places.size(); ++i) {
-    AlignedBuffer buffer;
+    char *buffer = nullptr;
     if (!places[i].isMember()) {
-      TPRT_ASSIGN_OR_RETURN(
-          buffer, AlignedBuffer::create(
-                      artifact.getLocalBytes(artifact.rows<InputRow>()[i])));
+      TPRT_ASSIGN_OR_RETURN(buffer, allocate(artifact.getLocalBytes(
+                                        artifact.rows<InputRow>()[i])));
     }
-    memory.inputs.push_back(std::move(buffer));
+    memory.inputs.push_back(buffer);
   }
   for (const BundleRow &bundle : artifact.rows<BundleRow>()) {
-    TPRT_ASSIGN_OR_RETURN(AlignedBuffer buffer,
-                          AlignedBuffer::create(getBytes(artifact, bundle)));
-    memory.bundles.push_back(std::move(buffer));
+    TPRT_ASSIGN_OR_RETURN(char *buffer, allocate(getBytes(artifact, bundle)));
+    memory.bundles.push_back(buffer);
   }
   for (const OutputRow &output : artifact.rows<OutputRow>()) {
     if (output.alias != kNone) {
       memory.outputs.push_back(memory.getInput(output.alias));
       continue;
     }
-    TPRT_ASSIGN_OR_RETURN(
-        AlignedBuffer buffer,
-        AlignedBuffer::create(artifact.getLocalBytes(output)));
-    memory.outputs.push_back(buffer.data());
-    memory.own.push_back(std::move(buffer));
+    TPRT_ASSIGN_OR_RETURN(char *buffer,
+                          allocate(artifact.getLocalBytes(output)));
+    memory.outputs.push_back(buffer);
   }
   TPRT_ASSIGN_OR_RETURN(memory.arena,
                         AlignedBuffer::create(artifact.getArenaBytes()));

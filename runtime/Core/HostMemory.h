@@ -9,6 +9,7 @@
 #include "runtime/Core/AlignedBuffer.h"
 #include "runtime/Core/Backend.h"
 #include "runtime/Core/Bundles.h"
+#include "runtime/Core/LargePages.h"
 
 namespace tprt {
 
@@ -19,17 +20,17 @@ public:
   static absl::StatusOr<HostMemory> create(const Artifact &artifact);
 
   /// Returns the storage of an input that is in no bundle.
-  char *getInput(uint32_t index) const { return inputs[index].data(); }
-  char *getBundle(uint32_t index) const { return bundles[index].data(); }
+  char *getInput(uint32_t index) const { return inputs[index]; }
+  char *getBundle(uint32_t index) const { return bundles[index]; }
   /// Returns the output's storage, which is that of the input it aliases, if
   /// any.
   char *getOutput(uint32_t index) const { return outputs[index]; }
   char *getArena() const { return arena.data(); }
 
 private:
-  std::vector<AlignedBuffer> inputs; ///< Empty for those in bundles.
-  std::vector<AlignedBuffer> bundles;
-  std::vector<AlignedBuffer> own; ///< For outputs without an alias.
+  LargePages pages;           ///< Of all inputs, bundles and outputs.
+  std::vector<char *> inputs; ///< Null for those in bundles.
+  std::vector<char *> bundles;
   std::vector<char *> outputs;
   AlignedBuffer arena;
 };
