@@ -39,7 +39,7 @@ struct Operand {
   bool isWidened() const { return !narrowStrides.empty(); }
 };
 
-/// How pieces of one size are computed.
+/// How oneDNN computes pieces of one size.
 struct Plan {
   Operand a, b, c;
   std::vector<Operand> postOps; ///< One per post-op; empty if no operand.
@@ -50,8 +50,8 @@ struct Plan {
   memory::desc scratchpad;
 };
 
-/// A thread's memory objects for a plan, by argument. They are created once, as
-/// creating them takes longer than a small product; every piece sets their
+/// A thread's memory objects for a plan, by argument. They are created once,
+/// because that takes longer than a small product. Each piece sets their
 /// addresses.
 struct Bindings {
   std::unordered_map<int, memory> arguments;
@@ -194,13 +194,8 @@ public:
   }
 
   void forgetWeights() {
-    for (auto &[row, product] : products) {
-      if (!product->packedB)
-        continue;
+    for (auto &[row, product] : products)
       product->packedB = nullptr;
-      for (Product::Thread &thread : product->threads)
-        thread = {}; // they share the repacked weights
-    }
     packed.clear();
     packedPages.clear();
     packedBytes = 0;
@@ -509,7 +504,7 @@ void MatmulEngine::Impl::pack(const Plan &plan, const char *b, memory &to,
   stream.wait();
 }
 
-/// Repacks those pieces of a weight that are not yet in the product's layout.
+/// Repacks the pieces of a weight that are not yet in the product's layout.
 absl::Status MatmulEngine::Impl::packWeight(Product &product, const char *b) {
   const Plan &plan = product.plan;
   if (!plan.isBPacked || product.packedB == b)

@@ -27,8 +27,8 @@ public:
   /// Returns the bf16 copy of operand B of `row`, in B's own layout, or null if
   /// B is to be read as it is: it is not a constant f32 weight, it has gaps, a
   /// number in it is not exact in bf16, there is no memory for a copy, or this
-  /// is its first use. A training step changes its weights after one use, and a
-  /// copy would cost it more than it saves.
+  /// is its first use. A training step changes its weights after one use, so a
+  /// copy would cost more than it saves.
   const char *find(const MatmulRow &row, const char *b);
 
   /// Drops all copies because their originals have changed.

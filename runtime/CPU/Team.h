@@ -7,15 +7,15 @@
 ///     team.start();
 ///     team.run([&](int part, int parts) { ... });   // all parts, then returns
 ///
-/// A run has one part for each thread, but a thread that is late is not waited
-/// for: the others compute its part. A step of decode has hundreds of runs, and
-/// the system often lets a thread wait for a core for longer than a run takes.
+/// A run has one part per thread, but it does not wait for a thread that is
+/// late: the others compute its part. A decode step has hundreds of runs, and a
+/// thread often waits longer for a core than a run takes.
 /// How work is split never changes a result: parts are whole rows, or whole
 /// columns of a product.
 ///
-/// oneDNN has threads of its own, by OpenMP, which wait for each other in every
-/// product. They are not used: the team computes products in pieces, and oneDNN
-/// computes a piece on the thread that calls it.
+/// oneDNN's own OpenMP threads are not used, because they wait for each other
+/// in every product. The team cuts products into pieces, and oneDNN computes a
+/// piece on the calling thread.
 
 #ifndef TPRT_CPU_TEAM_H
 #define TPRT_CPU_TEAM_H
@@ -34,8 +34,8 @@ namespace tprt {
 
 class Team {
 public:
-  /// `hasCores` says whether each thread of the process that computes can have
-  /// a core; then threads spin for a while before they sleep.
+  /// If `hasCores`, each computing thread of the process can have its own core.
+  /// Then threads spin for a while before they sleep.
   Team(int threads, bool hasCores);
   ~Team();
 
@@ -45,7 +45,7 @@ public:
   /// started. Called by the rank's own thread, which `run` is called from.
   absl::Status start();
 
-  /// Calls body(part, parts) once for each of the `size()` parts, each on some
+  /// Calls body(part, parts) once for each of the `size()` parts, each on any
   /// thread of the team, and returns when all have returned.
   template <typename Body> void run(Body body) {
     if (threads == 1)

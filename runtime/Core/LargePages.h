@@ -1,10 +1,9 @@
 // Part of the tp-opt project, under the Apache License v2.0 with LLVM
 // Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-/// \file Memory for many buffers of a few MiB each, such as weights. They lie
-/// one behind the other in large buffers, which have pages of 2 MiB. With small
-/// pages, a weight that is read once in a step costs a tenth of its time in
-/// page walks.
+/// \file Memory for many buffers of a few MiB each, such as weights. They are
+/// allocated one after another in large chunks, which have 2 MiB pages. With
+/// small pages, page walks make a decode step a tenth longer.
 ///
 ///     LargePages pages;
 ///     char *copy = pages.allocate(bytes);    // stays until `clear`

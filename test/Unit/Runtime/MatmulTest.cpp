@@ -18,6 +18,14 @@ std::vector<MatmulCase> getMatmulCases() {
   return cases;
 }
 
+/// The cases, each with so many more rows, columns and depth.
+std::vector<MatmulCase> getLargerCases(int64_t m, int64_t n, int64_t k) {
+  std::vector<MatmulCase> cases(std::begin(kCases), std::end(kCases));
+  for (MatmulCase &test : cases)
+    test.m += m, test.n += n, test.k += k;
+  return cases;
+}
+
 TEST(Matmul, EveryLayoutWithEveryEpilogue) {
   for (const MatmulCase &test : getMatmulCases())
     for (const PostOps &epilogue : kEpilogues)
@@ -74,10 +82,7 @@ TEST(Matmul, TilesOfEverySize) {
 TEST(Matmul, BatchesOfTiles) {
   SessionOptions options;
   options.threads = 3;
-  for (MatmulCase test : kCases) {
-    test.m += 24;
-    test.n += 36;
-    test.k += 30;
+  for (const MatmulCase &test : getLargerCases(24, 36, 30)) {
     for (size_t epilogue : {0, 3, 4, 7})
       check(test, kEpilogues[epilogue], DType::BF16,
             epilogue % 2 ? DType::BF16 : DType::F32, false, options);
@@ -99,10 +104,7 @@ TEST(Matmul, TilesInPieces) {
 TEST(Matmul, PiecesForThreads) {
   SessionOptions options;
   options.threads = 3;
-  for (MatmulCase test : kCases) {
-    test.m += 100;
-    test.n += 20;
-    test.k += 10;
+  for (const MatmulCase &test : getLargerCases(100, 20, 10)) {
     for (size_t epilogue : {0, 3, 4, 7})
       check(test, kEpilogues[epilogue], DType::F32, DType::F32,
             epilogue % 2 == 0, options);
@@ -118,10 +120,7 @@ TEST(Matmul, PiecesForThreads) {
 TEST(Matmul, BFloat16PiecesForThreads) {
   SessionOptions options;
   options.threads = 3;
-  for (MatmulCase test : kCases) {
-    test.m += 100;
-    test.n += 20;
-    test.k += 10;
+  for (const MatmulCase &test : getLargerCases(100, 20, 10)) {
     for (size_t epilogue : {0, 3, 7})
       check(test, kEpilogues[epilogue], DType::BF16,
             epilogue ? DType::BF16 : DType::F32, epilogue == 3, options);
