@@ -16,7 +16,7 @@ using namespace tp::schedule;
 
 /// The smallest gain that justifies reordering steps, as a fraction of their
 /// time.
-static constexpr double kLeastOrderGain = 0.01;
+static constexpr double kLeastOrderGain = 0.005;
 /// How many steps and transfers a step may run ahead of its place. A small
 /// window keeps buffers short-lived; a large one finds more steps to run during
 /// a transfer.
@@ -90,6 +90,8 @@ private:
   void findPreparations(Group &group, Value source, unsigned transfer);
   double getTransferTime(const Group &group) const;
   Transfer getTransfer(const Group &group) const;
+  const Item *findStepBehind(unsigned number, unsigned start) const;
+  int64_t getReadBytes(const Item &item) const;
   double getPreparationTime(const Group &group) const;
   llvm::SmallVector<unsigned, 2> getLinks(step::CollectiveStartOp start) const;
   double getTime(Operation *op);
@@ -174,6 +176,26 @@ BlockScheduler::getLinks(step::CollectiveStartOp start) const {
   return cost::getLinks(start, given.mesh);
 }
 
+/// Returns the first step after item `start` that conflicts with item `number`.
+const BlockScheduler::Item *
+BlockScheduler::findStepBehind(unsigned number, unsigned start) const {
+  for (unsigned other : conflicts.find(number, items[number].accesses).behind)
+    if (other > start && !items[other].transfer && !items[other].prepares)
+      return &items[other];
+  return nullptr;
+}
+
+/// Returns the bytes of the block's own buffers that the item reads.
+int64_t BlockScheduler::getReadBytes(const Item &item) const {
+  int64_t bytes = 0;
+  for (const Access &access : item.accesses) {
+    auto alloc = access.root.getDefiningOp<step::AllocOp>();
+    if (!access.isWrite && alloc && alloc->getBlock() == &block)
+      bytes += step::getEndByte(step::bufferTypeOf(access.root));
+  }
+  return bytes;
+}
+
 Transfer BlockScheduler::getTransfer(const Group &group) const {
   Transfer transfer;
   transfer.earliest = 0;
@@ -206,12 +228,13 @@ Transfer BlockScheduler::getTransfer(const Group &group) const {
   transfer.after.erase(llvm::unique(transfer.after), transfer.after.end());
   // A later collective that conflicts with this one waits for it before its own
   // start.
-  for (unsigned other :
-       conflicts.find(group.number, items[group.number].accesses).behind)
-    if (!items[other].transfer && !items[other].prepares) {
-      transfer.needed = items[other].place;
-      break;
-    }
+  if (const Item *step = findStepBehind(group.number, group.number))
+    transfer.needed = step->place;
+  for (unsigned number : group.preparations) {
+    if (const Item *step = findStepBehind(number, group.number))
+      transfer.latest = std::min(transfer.latest, step->place);
+    transfer.unpreparedBytes += getReadBytes(items[number]);
+  }
   return transfer;
 }
 
@@ -285,10 +308,12 @@ void BlockScheduler::collect() {
       findPreparations(group, step::getRoot(start.getSource()), transfer);
   for (Item &item : items) {
     item.place = steps.size();
-    if (item.transfer || item.prepares)
+    if (item.transfer)
+      continue;
+    item.seconds = getTime(item.op);
+    if (item.prepares)
       continue;
     steps.push_back(item.op);
-    item.seconds = getTime(item.op);
     auto control = controls.find(item.op);
     problem.steps.push_back(control == controls.end()
                                 ? StepTime(item.seconds)
@@ -333,7 +358,6 @@ void BlockScheduler::apply() {
 
 Graph BlockScheduler::getGraph() const {
   Graph graph;
-  llvm::SmallVector<unsigned> nodeOf(items.size());
   llvm::DenseMap<Value, unsigned> buffers;
   auto addUse = [&](Node &node, const Access &access) {
     auto alloc = access.root.getDefiningOp<step::AllocOp>();
@@ -345,53 +369,27 @@ Graph BlockScheduler::getGraph() const {
     if (!llvm::is_contained(node.buffers, known->second))
       node.buffers.push_back(known->second);
   };
-  auto add = [&](Node &node, unsigned number) {
-    for (const Access &access : items[number].accesses)
-      addUse(node, access);
-    for (unsigned before :
-         conflicts.find(number, items[number].accesses).before) {
-      std::optional<unsigned> prepares = items[before].prepares;
-      unsigned other = nodeOf[prepares ? groups[*prepares].number : before];
-      node.after.push_back(other);
-    }
-  };
-  // A preparation has no node of its own: it belongs to the node of its
-  // transfer, which comes later in program order.
-  unsigned numNodes = 0;
-  for (auto [number, item] : llvm::enumerate(items))
-    if (!item.prepares)
-      nodeOf[number] = numNodes++;
   for (auto [number, item] : llvm::enumerate(items)) {
-    if (item.prepares)
-      continue;
     Node node = {item.seconds};
-    add(node, number);
+    llvm::append_range(node.after,
+                       conflicts.find(number, item.accesses).before);
+    for (const Access &access : item.accesses)
+      addUse(node, access);
     if (item.transfer) {
       const Group &group = groups[*item.transfer];
       node.links = getLinks(group.launch.front());
       node.seconds = getTransferTime(group);
-      node.preparation = getPreparationTime(group);
-      for (unsigned preparation : group.preparations)
-        add(node, preparation);
     } else if (auto control = controls.find(item.op);
                control != controls.end()) {
       node.buffers.push_back(graph.bytes.size());
       graph.bytes.push_back(control->second.peakBytes);
     }
-    unsigned self = graph.nodes.size();
-    llvm::erase(node.after, self);
-    llvm::sort(node.after);
-    node.after.erase(llvm::unique(node.after), node.after.end());
     graph.nodes.push_back(std::move(node));
   }
   return graph;
 }
 
 void BlockScheduler::reorder(llvm::ArrayRef<unsigned> order) {
-  llvm::SmallVector<const Item *> nodes;
-  for (const Item &item : items)
-    if (!item.prepares)
-      nodes.push_back(&item);
   llvm::DenseSet<Operation *> moved;
   auto moveToEnd = [&](auto &self, Operation *op) -> void {
     // Ops in the bodies of a control step use buffers, too.
@@ -410,10 +408,7 @@ void BlockScheduler::reorder(llvm::ArrayRef<unsigned> order) {
     if (step::isBufferOp(&op))
       buffers.push_back(&op);
   for (unsigned node : order) {
-    const Item &item = *nodes[node];
-    if (item.transfer)
-      for (unsigned number : groups[*item.transfer].preparations)
-        moveToEnd(moveToEnd, items[number].op);
+    const Item &item = items[node];
     if (!item.transfer) {
       moveToEnd(moveToEnd, item.op);
       continue;

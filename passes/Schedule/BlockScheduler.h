@@ -51,7 +51,7 @@ struct ScheduledBlock {
 };
 
 /// Moves the collectives of a list of steps, and of the lists inside. Changes
-/// the order of independent steps if that is predicted to save at least 1% of
+/// the order of independent steps if that is predicted to save at least 0.5% of
 /// the time and does not increase the peak bytes.
 ScheduledBlock scheduleBlock(mlir::Block &block, const Surroundings &given);
 

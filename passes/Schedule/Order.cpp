@@ -43,7 +43,7 @@ getTails(const Graph &graph,
     for (unsigned user : users[i])
       behind = std::max(behind, tails[user]);
     const Node &node = graph.nodes[i];
-    tails[i] = std::max(tails[i], node.preparation + node.seconds + behind);
+    tails[i] = std::max(tails[i], node.seconds + behind);
   }
   return tails;
 }
@@ -62,7 +62,7 @@ getTails(const Graph &graph,
     if (node.isTransfer())
       transfers.push_back(i);
   auto getBehind = [&](unsigned i) {
-    return tails[i] - graph.nodes[i].seconds - graph.nodes[i].preparation;
+    return tails[i] - graph.nodes[i].seconds;
   };
   llvm::sort(transfers, [&](unsigned a, unsigned b) {
     return std::pair(getBehind(a), a) < std::pair(getBehind(b), b);
@@ -74,7 +74,7 @@ getTails(const Graph &graph,
       behind = std::max(behind, linkTails[link]);
     for (unsigned link : graph.nodes[i].links)
       linkTails[link] = behind + graph.nodes[i].seconds;
-    least[i] = graph.nodes[i].preparation + graph.nodes[i].seconds + behind;
+    least[i] = graph.nodes[i].seconds + behind;
   }
   return getTails(graph, users, least);
 }
@@ -122,24 +122,27 @@ class ListScheduler {
 public:
   ListScheduler(const Graph &graph, unsigned window, int64_t limit)
       : graph(graph), window(window), limit(limit), users(getUsers(graph)),
-        tails(getTails(graph, users)), memory(graph),
-        carried(getNumLinks(graph)), waitsFor(graph.nodes.size()),
-        isRun(graph.nodes.size()) {
+        tails(getTails(graph, users)), memory(graph), free(getNumLinks(graph)),
+        waitsFor(graph.nodes.size()), isRun(graph.nodes.size()) {
     for (auto [i, node] : llvm::enumerate(graph.nodes)) {
+      numSteps += !node.isTransfer();
       waitsFor[i] = node.after.size();
       if (node.after.empty())
         makeReady(i);
     }
+    findOldest();
   }
 
   /// Returns the steps in the order in which the device runs them.
   std::vector<unsigned> run() {
-    while (oldest < graph.nodes.size()) {
-      advanceLinks();
-      if (std::optional<unsigned> step = choose())
+    while (order.size() < numSteps) {
+      finishArrived();
+      std::optional<unsigned> step = choose();
+      startTransfers(step ? graph.nodes[*step].seconds : 0);
+      if (step)
         runStep(*step);
-      else if (oldest < graph.nodes.size())
-        time = std::max(time, getNextArrival()); // the device is idle
+      else // the device is idle
+        time = std::max(time, underWay.begin()->first);
     }
     return std::move(order);
   }
@@ -158,73 +161,66 @@ private:
     (graph.nodes[i].isTransfer() ? transfers : steps).insert(i);
   }
 
-  void finish(unsigned i) {
-    isRun[i] = true;
-    while (oldest < isRun.size() && isRun[oldest])
+  void findOldest() {
+    while (oldest < isRun.size() &&
+           (isRun[oldest] || graph.nodes[oldest].isTransfer()))
       ++oldest;
+  }
+
+  void finish(unsigned i) {
     for (unsigned user : users[i])
       if (--waitsFor[user] == 0)
         makeReady(user);
   }
 
-  /// Finishes the transfers that have arrived by now, and starts those whose
-  /// links are free.
-  void advanceLinks() {
-    do {
-      for (std::optional<Carried> &link : carried)
-        if (link && link->arrival <= time)
-          finishTransfer(link->transfer);
-    } while (startTransfer());
-  }
-
-  void finishTransfer(unsigned i) {
-    for (unsigned link : graph.nodes[i].links)
-      carried[link].reset();
-    finish(i);
-  }
-
-  /// Starts the first transfer whose links are free. A transfer with a longer
-  /// tail that waits for one of them keeps it free. Returns false if there is
-  /// none.
-  bool startTransfer() {
-    std::vector<bool> isTaken;
-    for (const std::optional<Carried> &link : carried)
-      isTaken.push_back(link.has_value());
-    for (unsigned i : transfers) {
-      const Node &node = graph.nodes[i];
-      if (llvm::none_of(node.links,
-                        [&](unsigned link) { return isTaken[link]; })) {
-        transfers.erase(i);
-        time += node.preparation;
-        for (unsigned link : node.links)
-          carried[link] = {i, time + node.seconds};
-        return true;
-      }
-      for (unsigned link : node.links)
-        isTaken[link] = true;
-      if (llvm::all_of(isTaken, [](bool taken) { return taken; }))
-        return false;
+  void finishArrived() {
+    while (!underWay.empty() && underWay.begin()->first <= time) {
+      unsigned transfer = underWay.begin()->second;
+      underWay.erase(underWay.begin());
+      finish(transfer);
     }
-    return false;
   }
 
-  double getNextArrival() const {
-    double next = std::numeric_limits<double>::infinity();
-    for (const std::optional<Carried> &link : carried)
-      if (link)
-        next = std::min(next, link->arrival);
-    return next;
+  /// Starts the transfers whose links are free within the next `ahead` seconds,
+  /// those with the longest tails first. A transfer that waits for a link keeps
+  /// it free of those with shorter tails.
+  void startTransfers(double ahead) {
+    std::vector<bool> isTaken(free.size());
+    for (auto it = transfers.begin();
+         it != transfers.end() &&
+         !llvm::all_of(isTaken, [](bool is) { return is; });) {
+      const Node &node = graph.nodes[*it];
+      double begin = time;
+      for (unsigned link : node.links)
+        begin = std::max(begin, free[link]);
+      bool waits = begin > time + ahead ||
+                   llvm::any_of(node.links,
+                                [&](unsigned link) { return isTaken[link]; });
+      for (unsigned link : node.links)
+        if (waits)
+          isTaken[link] = true;
+        else
+          free[link] = begin + node.seconds;
+      if (waits) {
+        ++it;
+        continue;
+      }
+      underWay.insert({begin + node.seconds, *it});
+      memory.run(*it);
+      it = transfers.erase(it);
+    }
   }
 
   std::optional<unsigned> choose() const {
-    for (unsigned step : steps)
-      if (step == oldest ||
-          (step < oldest + window && memory.getBytesWith(step) <= limit))
+    for (unsigned step : steps) {
+      if (step == oldest)
         return step;
+      if (step < oldest + window && memory.getBytesWith(step) <= limit)
+        return step;
+    }
     // A step beyond the limits runs only if no step is within the limits and no
-    // transfer is on a link.
-    if (llvm::any_of(carried, [](auto &link) { return link.has_value(); }) ||
-        steps.empty())
+    // transfer is under way or can start.
+    if (!underWay.empty() || !transfers.empty() || steps.empty())
       return std::nullopt;
     return *llvm::min_element(steps);
   }
@@ -234,6 +230,8 @@ private:
     memory.run(step);
     time += graph.nodes[step].seconds;
     order.push_back(step);
+    isRun[step] = true;
+    findOldest();
     finish(step);
   }
 
@@ -243,15 +241,12 @@ private:
   const std::vector<llvm::SmallVector<unsigned, 4>> users;
   const std::vector<double> tails;
   Memory memory;
-  /// A transfer on a link, and when it arrives.
-  struct Carried {
-    unsigned transfer;
-    double arrival;
-  };
-  std::vector<std::optional<Carried>> carried; ///< Indexed by link.
+  std::vector<double> free;                       ///< When each link is free.
+  std::set<std::pair<double, unsigned>> underWay; ///< Transfers by arrival.
   std::vector<unsigned> waitsFor; ///< The nodes in `after` that are not done.
-  std::vector<bool> isRun;
-  unsigned oldest = 0; ///< The first node in program order that is not done.
+  std::vector<bool> isRun;        ///< Steps that have run.
+  size_t numSteps = 0;
+  unsigned oldest = 0; ///< The first step in program order that has not run.
   Ready steps{ByTail{tails}}, transfers{ByTail{tails}};
   double time = 0;
   std::vector<unsigned> order;

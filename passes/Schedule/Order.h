@@ -37,8 +37,6 @@ struct Node {
   llvm::SmallVector<unsigned, 4> after = {};
   llvm::SmallVector<unsigned, 4> buffers = {}; ///< The buffers that it uses.
   llvm::SmallVector<unsigned, 2> links = {};   ///< Of a step, none.
-  /// Seconds of computing right before a transfer, to pack the data.
-  double preparation = 0;
 
   bool isTransfer() const { return !links.empty(); }
 };
@@ -54,8 +52,8 @@ struct Graph {
 /// transfers. Each node comes after the nodes in its `after`. Of the steps that
 /// can run, the step that is followed by the longest chain of work on the
 /// device and the links goes first. A step may run at most `window` nodes ahead
-/// of the oldest node that has not run, and only if at most `limit` bytes of
-/// buffers are in use while the step runs. The oldest node may always run, so
+/// of the oldest step that has not run, and only if at most `limit` bytes of
+/// buffers are in use while the step runs. The oldest step may always run, so
 /// the peak of the order can exceed `limit`. A transfer that directly follows,
 /// in program order, a node in its `after` comes as early as `after` allows.
 /// Any other transfer comes before the node that follows it in program order,

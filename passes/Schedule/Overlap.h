@@ -41,6 +41,7 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -60,6 +61,12 @@ struct Transfer {
   /// Earlier transfers that have to be done when this transfer starts.
   llvm::SmallVector<unsigned, 2> after = {};
   llvm::SmallVector<unsigned, 2> links = {0}; ///< At least one.
+  /// The place by which it has to start: there, a step writes what the
+  /// preparation reads.
+  unsigned latest = std::numeric_limits<unsigned>::max();
+  /// The memory of what the preparation reads. It is held after the transfer's
+  /// place until the transfer starts.
+  int64_t unpreparedBytes = 0;
 };
 
 /// Seconds of each link.
@@ -151,16 +158,18 @@ struct Body {
 /// immediately.
 Schedule keep(const Problem &problem);
 
-/// Starts transfers early and waits for them late. A transfer starts at its
-/// place at the latest. The transfers that start or finish before their place
-/// stay within the limits, so that memory grows by at most `limits.bytes`. The
-/// transfer that is needed soonest goes first. It starts before its place if
-/// the time until it is needed is short compared with the work of its links
-/// until then. Preparations run while the links are busy, or while the device
-/// waits for another transfer. Several policies are tried: with some, a
-/// transfer does not start before its place if it would delay the transfers
-/// inside the next step, or one that is needed sooner and can start soon. The
-/// schedule is never slower than `keep`.
+/// Starts transfers early and waits for them late. Those that start before
+/// their place, or finish after it, stay within the limits, so that memory
+/// grows by at most `limits.bytes`. The transfer that is needed soonest goes
+/// first. It starts before its place if the time until it is needed is short
+/// compared with the work of its links until then. Preparations run while the
+/// links are busy, or while the device waits for another transfer.
+///
+/// Several policies are tried. With some, a transfer does not start before its
+/// place if it would delay the transfers inside the next step, or one that is
+/// needed sooner and can start soon. With some, a transfer starts after its
+/// place if its links are still busy there, so that it does not delay one that
+/// is needed sooner. The schedule is never slower than `keep`.
 Schedule overlap(const Problem &problem, const Limits &limits);
 
 /// A lower bound on the seconds of any schedule of the steps in this order,

@@ -6,9 +6,11 @@
 #include "BlockScheduler.h"
 #include "SoftwarePipeline.h"
 #include "SplitGathers.h"
+#include "SplitProducts.h"
 #include "StackedCollectives.h"
 
 #include "lib/Cost/ProgramCost.h"
+#include "lib/Cost/StepCost.h"
 #include "lib/Target/Target.h"
 #include "runtime/Core/ArtifactFormat.h"
 
@@ -33,6 +35,9 @@ static constexpr int64_t kMemoryShare = 32, kInFlightBytes = 256ll << 20;
 static constexpr double kLeastGain = 0.01;
 /// The numbers of pieces into which the longest gather may be split.
 static constexpr unsigned kPieces[] = {4, 16};
+/// The number of pieces into which a product that waits for a gather may be
+/// split.
+static constexpr unsigned kProductPieces = 4;
 
 namespace {
 
@@ -70,6 +75,7 @@ private:
         .prediction;
   }
   void improve(size_t number);
+  void splitLongestProduct();
   void splitLongGathers();
 
   step::ProgramOp program;
@@ -170,6 +176,29 @@ void ProgramScheduler::improve(size_t number) {
   program = made.program;
 }
 
+/// Splits the product with the longest gather if that is predicted to be
+/// faster.
+void ProgramScheduler::splitLongestProduct() {
+  std::optional<GatheredProduct> found =
+      findLongestProduct(program.getBody().front(), given.mesh);
+  if (!found ||
+      cost::getStepTime(found->gather, given.mesh) < kLeastGain * best)
+    return;
+  Copy tried = rewrite(nullptr, {});
+  tried.limits.bytes -= splitProduct(
+      {cast<step::CollectiveStartOp>(
+           tried.map.lookup(found->gather.getOperation())),
+       cast<step::MatmulOp>(tried.map.lookup(found->product.getOperation()))},
+      kProductPieces);
+  Prediction prediction = scheduleBy(tried.program, tried.limits);
+  tried.program.erase();
+  bound = std::min(bound, prediction.bound);
+  if (tried.limits.bytes < 0 || prediction.scheduled >= (1 - kLeastGain) * best)
+    return;
+  best = prediction.scheduled;
+  limits.bytes -= splitProduct(*found, kProductPieces);
+}
+
 /// Splits long gathers into pieces if that is predicted to be faster.
 void ProgramScheduler::splitLongGathers() {
   double longest = getLongestGather(program.getBody().front(), given.mesh);
@@ -213,6 +242,7 @@ std::pair<step::ProgramOp, Prediction> ProgramScheduler::run() {
   for (size_t i = 0; i < loops.size(); ++i)
     if (loops[i])
       improve(i);
+  splitLongestProduct();
   splitLongGathers();
   prediction = scheduleBy(program, limits);
   prediction.written = written;

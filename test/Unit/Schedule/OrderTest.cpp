@@ -41,7 +41,7 @@ Problem toProblem(const Graph &graph, const std::vector<unsigned> &order) {
                          unsigned(problem.steps.size()),
                          node.seconds,
                          1,
-                         node.preparation,
+                         /*preparation=*/0,
                          {},
                          node.links};
     for (unsigned before : node.after) {
@@ -166,10 +166,8 @@ Graph makeRandomGraph(std::mt19937 &engine, unsigned numNodes, unsigned density,
     graph.bytes.push_back(below(10));
   for (unsigned i = 0; i < numNodes; ++i) {
     Node node = {double(below(6))};
-    if (below(3) == 0) {
+    if (below(3) == 0)
       node.links = test::drawLinks(engine, numLinks);
-      node.preparation = below(3);
-    }
     for (unsigned before = 0; before < i; ++before)
       if (below(density) == 0)
         node.after.push_back(before);

@@ -58,7 +58,7 @@ private:
     if (event.isStart) {
       EXPECT_EQ(started[i], -1);
       EXPECT_GE(at, int(transfer.earliest));
-      EXPECT_LE(at, int(transfer.place));
+      EXPECT_LE(unsigned(at), std::max(transfer.place, transfer.latest));
       for (unsigned before : transfer.after)
         EXPECT_NE(done[before], -1) << before << " before " << i;
       started[i] = at;
@@ -93,16 +93,21 @@ private:
   }
 
   /// While the step at a place runs. What starts and ends before it at its
-  /// place is held by the program as it is written, too.
+  /// place is held by the program as it is written, too. From its place on, a
+  /// transfer that has not started holds what its preparation will read.
   void checkPlace(int at) {
     int64_t held = 0;
     unsigned underWay = 0;
     for (unsigned i = 0; i < started.size(); ++i) {
       bool isUnderWay = started[i] != -1 && done[i] == -1;
       underWay += isUnderWay;
-      bool isAhead = started[i] != -1 && int(problem.transfers[i].place) > at;
-      if (isUnderWay || isAhead)
-        held += problem.transfers[i].bytes;
+      const Transfer &transfer = problem.transfers[i];
+      bool isAhead = started[i] != -1 && int(transfer.place) > at,
+           isPostponed = started[i] == -1 && int(transfer.place) <= at;
+      if (isUnderWay || isAhead || isPostponed)
+        held += transfer.bytes;
+      if (isPostponed)
+        held += transfer.unpreparedBytes;
     }
     mostHeld = std::max(mostHeld, held);
     mostUnderWay = std::max(mostUnderWay, underWay);
@@ -205,6 +210,21 @@ TEST(Overlap, SoonestFirst) {
 
 // The pieces of a gather that is needed at the end leave the link free for a
 // sum that is needed at once.
+// Two sums of gradients are ready while the link is busy with a third. A gather
+// that is needed soon becomes ready a step later, and overtakes the second one.
+TEST(Overlap, OvertakesWhatIsNeededLater) {
+  Problem problem;
+  problem.steps = {1, 1, 1, 9};
+  for (unsigned i = 0; i < 2; ++i)
+    problem.transfers.push_back({1, 1, 4, 4, 1});
+  problem.transfers.push_back({2, 2, 3, 2, 1});
+  EXPECT_EQ(overlap(problem, kPlenty).seconds, 16);
+  EXPECT_EQ(overlap(problem, {1, 64}).seconds, 20);
+  // A step writes what their preparations read.
+  problem.transfers[0].latest = problem.transfers[1].latest = 1;
+  EXPECT_EQ(overlap(problem, kPlenty).seconds, 20);
+}
+
 TEST(Overlap, PiecesBetweenSums) {
   Problem problem;
   problem.steps = {4, 4, 4, 4};
@@ -399,6 +419,8 @@ Problem makeRandom(std::mt19937 &engine, unsigned numSteps,
     transfer.seconds = below(8);
     transfer.bytes = 1 + below(10);
     transfer.preparation = below(3);
+    transfer.latest = place + below(numSteps + 1 - place);
+    transfer.unpreparedBytes = below(4);
     transfer.links = test::drawLinks(engine, numLinks);
     for (unsigned before = 0; before < problem.transfers.size(); ++before)
       if (below(4) == 0)

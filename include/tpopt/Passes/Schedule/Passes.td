@@ -24,7 +24,7 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
     the same time, so slow sums of gradients do not hold up fast tensor-parallel collectives.
     On a GPU, one collective is in flight.
 
-    Independent steps change their order where that is predicted to be 1 % faster: a step
+    Independent steps change their order where that is predicted to be 0.5 % faster: a step
     that a transfer needs runs before one that can run during the transfer (list
     scheduling; Graham 1966). Buffers then take no more memory than before, or, in a
     program without loops, at most half of `in-flight` more, which is then missing for
@@ -45,7 +45,9 @@ def SchedulePass : Pass<"tp-schedule", "::mlir::ModuleOp"> {
 
     The longest gather may be split into 4 or 16 pieces, each with its own buffer, and others
     into pieces that take as long, so that a collective that is needed sooner need not wait
-    for the end of a long one. This, too, is done
+    for the end of a long one. The product with the longest gather may be split by columns
+    into 4 pieces, together with the gather, if it sums over the gathered dimension: the
+    device multiplies one piece while the next one travels. This, too, is done
     only where the program is predicted to become at least 1 % faster.
 
     Collectives in flight take memory: at most `in-flight` bytes beyond what the
