@@ -261,3 +261,74 @@ step.program @memory on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf
   step.collective_done %t
   step.copy %g to %z : memref<64xf32> to memref<64xf32>
 }
+
+// -----
+
+// While the link carries the first sum, the second one is postponed: what it
+// sends is prepared later, and the third one, whose result is needed first,
+// overtakes it.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @overtakes
+// CHECK: step.collective_start all_reduce sum <{"x"}>
+// CHECK: step.copy {{.*}} : memref<1024x1024xf32> to memref<1024x1024xf32>
+// CHECK: step.collective_start all_reduce sum <{"x"}>
+// CHECK: step.copy {{.*}} : memref<65536xf32> to memref<65536xf32>
+// CHECK-NEXT: step.collective_start all_reduce sum <{"x"}>
+step.program @overtakes on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<1024x1024xf32>>,
+             #step.output<"s", tensor<65536xf32>>, #step.output<"t", tensor<65536xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<1024x1024xf32>,
+     %s: memref<65536xf32>, %t: memref<65536xf32>):
+  %a = step.alloc : memref<65536xf32>
+  %p = step.alloc : memref<65536xf32>
+  %q = step.alloc : memref<65536xf32>
+  step.fill %a with 1.0 : f32 in memref<65536xf32>
+  %0 = step.collective_start all_reduce sum <{"x"}> %a to %s : memref<65536xf32> to memref<65536xf32>
+  step.collective_done %0
+  step.copy %a to %p : memref<65536xf32> to memref<65536xf32>
+  %1 = step.collective_start all_reduce sum <{"x"}> %p to %t : memref<65536xf32> to memref<65536xf32>
+  step.collective_done %1
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %v = step.view %y : memref<1024x1024xf32> as memref<65536xf32>
+  %2 = step.collective_start all_reduce sum <{"x"}> %v to %q : memref<65536xf32> to memref<65536xf32>
+  step.collective_done %2
+  step.copy %q to %v : memref<65536xf32> to memref<65536xf32>
+  step.copy %y to %z : memref<1024x1024xf32> to memref<1024x1024xf32>
+}
+
+// -----
+
+// The same, but a step soon overwrites what the preparation reads. So the second
+// sum starts before that step.
+spmd.mesh @mesh <["x"=2]>
+
+// CHECK-LABEL: step.program @overwritten
+// CHECK: step.copy {{.*}} : memref<65536xf32> to memref<65536xf32>
+// CHECK-NEXT: step.collective_start all_reduce sum <{"x"}>
+// CHECK: step.fill {{.*}} with 2.0
+step.program @overwritten on @mesh inputs [#step.input<"x", input, tensor<1024x1024xf32>>]
+    outputs [#step.output<"y", tensor<1024x1024xf32>>, #step.output<"z", tensor<1024x1024xf32>>,
+             #step.output<"s", tensor<65536xf32>>, #step.output<"t", tensor<65536xf32>>] {
+^bb0(%x: memref<1024x1024xf32>, %y: memref<1024x1024xf32>, %z: memref<1024x1024xf32>,
+     %s: memref<65536xf32>, %t: memref<65536xf32>):
+  %a = step.alloc : memref<65536xf32>
+  %b = step.alloc : memref<65536xf32>
+  %p = step.alloc : memref<65536xf32>
+  %q = step.alloc : memref<65536xf32>
+  step.fill %a with 1.0 : f32 in memref<65536xf32>
+  step.fill %b with 3.0 : f32 in memref<65536xf32>
+  %0 = step.collective_start all_reduce sum <{"x"}> %a to %s : memref<65536xf32> to memref<65536xf32>
+  step.collective_done %0
+  step.copy %b to %p : memref<65536xf32> to memref<65536xf32>
+  %1 = step.collective_start all_reduce sum <{"x"}> %p to %t : memref<65536xf32> to memref<65536xf32>
+  step.collective_done %1
+  step.fill %b with 2.0 : f32 in memref<65536xf32>
+  step.copy %x to %y : memref<1024x1024xf32> to memref<1024x1024xf32>
+  %v = step.view %y : memref<1024x1024xf32> as memref<65536xf32>
+  %2 = step.collective_start all_reduce sum <{"x"}> %v to %q : memref<65536xf32> to memref<65536xf32>
+  step.collective_done %2
+  step.copy %q to %v : memref<65536xf32> to memref<65536xf32>
+  step.copy %y to %z : memref<1024x1024xf32> to memref<1024x1024xf32>
+  step.copy %b to %v : memref<65536xf32> to memref<65536xf32>
+}
