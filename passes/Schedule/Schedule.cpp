@@ -48,8 +48,8 @@ struct LoopForm {
 };
 
 /// Lets collectives of loops run one iteration earlier or later, and splits
-/// long gathers, if that is predicted to be faster. The extra memory of such a
-/// loop reduces what other loops may use.
+/// long gathers and the products that wait for them, if that is predicted to be
+/// faster. The extra memory of such a loop reduces what other loops may use.
 class ProgramScheduler {
 public:
   ProgramScheduler(step::ProgramOp program, const Surroundings &given)

@@ -23,6 +23,8 @@
 #include "lib/Cost/Machine.h"
 #include "tpopt/Dialect/Step/Step.h"
 
+#include <optional>
+
 namespace tp::schedule {
 
 /// An all-gather of the rows of a matrix, and the first step that reads its
