@@ -471,7 +471,10 @@ std::string BlockChunker::findScatter(CollectiveOpInterface sum,
     return {};
   }
   for (dim = 0; dim < type.getRank(); ++dim) {
-    if (!fits(dim, step.axes))
+    // Of neighbours, the layout would be that of the larger axis.
+    const AxisList &cut = in.dims[dim].axes;
+    if (!fits(dim, step.axes) ||
+        (!cut.empty() && cut.back().canMerge(step.axes.front())))
       continue;
     ReshardStep own;
     own.kind = CollectiveKind::ReduceScatter;

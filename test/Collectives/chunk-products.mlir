@@ -148,3 +148,16 @@ func.func @rows_by_a_part(
   %y = tp.einsum "bo,oi->bi" %g, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
   return %y : tensor<8192x4096xbf16>
 }
+
+// CHECK-LABEL: func.func @neighbours
+// The same sums, but each device needs all columns of its rows. With the minor part, the rows
+// would be cut along the whole axis. So columns are scattered.
+// CHECK: %[[S:.*]] = tp.einsum_scatter "bo,oi->bi" {{.*}} [{"model":(1)2}, {"model":(2)2}]
+// CHECK: spmd.all_gather %[[S]] [{}, {"model":(2)2}]
+func.func @neighbours(
+    %g: tensor<8192x16384xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model":(1)2}, {"model":(2)2}]>},
+    %down: tensor<16384x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model":(2)2}, {}]>})
+    -> (tensor<8192x4096xbf16> {spmd.sharding = #spmd.sharding<@mesh, [{"model":(1)2}, {}]>}) {
+  %y = tp.einsum "bo,oi->bi" %g, %down : (tensor<8192x16384xbf16>, tensor<16384x4096xbf16>) -> tensor<8192x4096xbf16>
+  return %y : tensor<8192x4096xbf16>
+}
