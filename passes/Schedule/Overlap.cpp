@@ -265,10 +265,10 @@ private:
            held + problem.transfers[i].bytes <= limits.bytes;
   }
 
-  /// Finishes the oldest transfers, and those that have been postponed, until
-  /// transfer `i` fits the limits. If there is too little memory, skips
-  /// transfers whose place has not been reached: finishing them early would
-  /// free no memory, since their results are used only after their places.
+  /// Finishes the oldest transfers, then postponed ones, until transfer `i`
+  /// fits the limits. If there is too little memory, skips transfers whose
+  /// place has not been reached: finishing them early would free no memory,
+  /// since their results are used only after their places.
   bool makeRoom(unsigned i, bool mayWait) {
     while (!hasMemory(i) || underWay.size() >= limits.count) {
       const unsigned *oldest = llvm::find_if(underWay, [&](unsigned other) {
@@ -373,9 +373,9 @@ private:
            });
   }
 
-  /// Starts the transfers that have been postponed, and those that would arrive
-  /// too late if they started at their place in the program, until the links
-  /// have enough to do.
+  /// Starts postponed transfers, and those that would arrive too late if they
+  /// started at their place in the program. Stops when the links have enough to
+  /// do.
   void startAhead() {
     LinkSeconds toCarry = links.getBacklog(time);
     // For each link, the time until a transfer that is needed sooner can start.
@@ -463,7 +463,7 @@ Schedule schedule::overlap(const Problem &problem, const Limits &limits) {
         fastest = policy;
       }
     }
-    // To try this with all policies would take twice as long.
+    // Trying this with every policy would take twice as long.
     fastest.isLazy = true;
     tryPolicy(fastest);
   }

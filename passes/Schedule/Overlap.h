@@ -64,8 +64,8 @@ struct Transfer {
   /// The place by which it has to start: there, a step writes what the
   /// preparation reads.
   unsigned latest = std::numeric_limits<unsigned>::max();
-  /// The memory of what the preparation reads. It is held after the transfer's
-  /// place until the transfer starts.
+  /// The bytes of the buffers that the preparation reads. They stay in use
+  /// from the transfer's place until it starts.
   int64_t unpreparedBytes = 0;
 };
 

@@ -3,6 +3,8 @@
 
 #include "SplitGathers.h"
 
+#include "Pieces.h"
+
 #include "lib/Cost/StepCost.h"
 
 #include <cmath>
@@ -18,19 +20,6 @@ static bool canSplit(step::CollectiveStartOp start) {
          step::isDense(start.getDestination());
 }
 
-/// Creates a view of a dense buffer as [sizes], with strides, from `offset` on.
-static Value createView(OpBuilder &builder, Location loc, Value buffer,
-                        ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
-                        int64_t offset) {
-  Value root = step::getRoot(buffer);
-  MemRefType whole = step::bufferTypeOf(buffer);
-  return step::ViewOp::create(
-      builder, loc,
-      step::getBufferType(sizes, whole.getElementType(), strides,
-                          step::Strides(whole).offset + offset),
-      root);
-}
-
 static void split(step::CollectiveStartOp start, int64_t pieces) {
   OpBuilder builder(start);
   Location loc = start.getLoc();
@@ -38,10 +27,8 @@ static void split(step::CollectiveStartOp start, int64_t pieces) {
        to = cast<MemRefType>(start.getDestination().getType());
   Type element = from.getElementType();
   int64_t part = from.getNumElements(), places = to.getNumElements() / part;
-  // Kernels rely on the alignment of buffers.
-  int64_t aligned = step::kArenaAlignment / step::getElementBytes(element);
-  int64_t size = llvm::alignTo(llvm::divideCeil(part, pieces), aligned);
-  auto done = cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
+  int64_t size = getPieceSize(part, pieces, element);
+  step::CollectiveDoneOp done = getDone(start);
   OpBuilder behind(done->getContext());
   behind.setInsertionPointAfter(done);
   for (int64_t first = 0; first < part; first += size) {
@@ -50,12 +37,7 @@ static void split(step::CollectiveStartOp start, int64_t pieces) {
         createView(builder, loc, start.getSource(), {count}, {1}, first);
     Value received = step::AllocOp::create(
         builder, loc, MemRefType::get({places, count}, element), nullptr);
-    auto own = step::CollectiveStartOp::create(
-        builder, loc, start.getToken().getType(), start.getKind(),
-        start.getReductionAttr(), start.getAxesAttr(), source, received,
-        start.getPermutationAttr());
-    own->setDiscardableAttrs(start->getDiscardableAttrDictionary());
-    step::CollectiveDoneOp::create(builder, loc, own.getToken());
+    createPiece(builder, start, source, received);
     Value place = createView(behind, loc, start.getDestination(),
                              {places, count}, {part, 1}, first);
     step::CopyOp::create(behind, loc, received, place);

@@ -3,6 +3,8 @@
 
 #include "SplitProducts.h"
 
+#include "Pieces.h"
+
 #include "lib/Cost/StepCost.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -10,10 +12,6 @@
 using namespace mlir;
 using namespace tp;
 using namespace tp::schedule;
-
-static step::CollectiveDoneOp getDone(step::CollectiveStartOp start) {
-  return cast<step::CollectiveDoneOp>(*start.getToken().user_begin());
-}
 
 /// Returns the steps of the block that use `root`, an alloc of the block, in
 /// program order. A loop counts as one step.
@@ -78,19 +76,6 @@ std::optional<GatheredProduct> schedule::findLongestProduct(Block &block,
   return found;
 }
 
-/// Creates a view of columns [first, first + count) of a matrix whose rows are
-/// `n` elements apart.
-static Value createColumns(OpBuilder &builder, Location loc, Value matrix,
-                           int64_t rows, int64_t n, int64_t first,
-                           int64_t count) {
-  MemRefType whole = step::bufferTypeOf(matrix);
-  return step::ViewOp::create(
-      builder, loc,
-      step::getBufferType({rows, count}, whole.getElementType(), {n, 1},
-                          step::Strides(whole).offset + first),
-      step::getRoot(matrix));
-}
-
 /// Creates a view of columns [first, first + count) of an operand of a product.
 static Value createColumns(OpBuilder &builder, Location loc, Value operand,
                            int64_t first, int64_t count) {
@@ -98,11 +83,8 @@ static Value createColumns(OpBuilder &builder, Location loc, Value operand,
   step::Strides strides(whole);
   llvm::SmallVector<int64_t> sizes(whole.getShape());
   sizes.back() = count;
-  return step::ViewOp::create(
-      builder, loc,
-      step::getBufferType(sizes, whole.getElementType(), strides.strides,
-                          strides.offset + first * strides.strides.back()),
-      step::getRoot(operand));
+  return createView(builder, loc, operand, sizes, strides.strides,
+                    first * strides.strides.back());
 }
 
 int64_t schedule::splitProduct(GatheredProduct found, int64_t pieces) {
@@ -112,9 +94,7 @@ int64_t schedule::splitProduct(GatheredProduct found, int64_t pieces) {
   Type element = b.getElementType();
   int64_t k = b.getDimSize(3), n = b.getDimSize(4),
           rows = step::bufferTypeOf(start.getSource()).getNumElements() / n;
-  // Kernels rely on the alignment of buffers.
-  int64_t aligned = step::kArenaAlignment / step::getElementBytes(element);
-  int64_t width = llvm::alignTo(llvm::divideCeil(n, pieces), aligned);
+  int64_t width = getPieceSize(n, pieces, element);
   step::CollectiveDoneOp done = getDone(start);
   // The first two steps are the gather and the product.
   bool isReadAgain = getSteps(start.getDestination()).size() > 2;
@@ -130,23 +110,15 @@ int64_t schedule::splitProduct(GatheredProduct found, int64_t pieces) {
               nullptr);
     bytes += step::getEndByte(step::bufferTypeOf(sent)) +
              step::getEndByte(step::bufferTypeOf(received));
-    step::CopyOp::create(
-        builder, loc,
-        createColumns(builder, loc, start.getSource(), rows, n, first, count),
-        sent);
-    auto own = step::CollectiveStartOp::create(
-        builder, loc, start.getToken().getType(), start.getKind(),
-        start.getReductionAttr(), start.getAxesAttr(), sent, received,
-        start.getPermutationAttr());
-    own->setDiscardableAttrs(start->getDiscardableAttrDictionary());
-    step::CollectiveDoneOp::create(builder, loc, own.getToken());
+    step::CopyOp::create(builder, loc,
+                         createView(builder, loc, start.getSource(),
+                                    {rows, count}, {n, 1}, first),
+                         sent);
+    createPiece(builder, start, sent, received);
 
     auto piece = cast<step::MatmulOp>(product->cloneWithoutRegions());
-    piece.getBMutable().assign(
-        step::ViewOp::create(behind, loc,
-                             step::getBufferType({1, 1, 1, k, count}, element,
-                                                 {0, 0, 0, count, 1}, 0),
-                             received));
+    piece.getBMutable().assign(createView(
+        behind, loc, received, {1, 1, 1, k, count}, {0, 0, 0, count, 1}, 0));
     piece.getCMutable().assign(
         createColumns(behind, product.getLoc(), product.getC(), first, count));
     for (OpOperand &operand : piece.getPostOperandsMutable())
@@ -155,9 +127,10 @@ int64_t schedule::splitProduct(GatheredProduct found, int64_t pieces) {
     behind.insert(piece);
     if (isReadAgain)
       step::CopyOp::create(
-          behind, loc, createColumns(behind, loc, received, k, count, 0, count),
-          createColumns(behind, loc, start.getDestination(), k, n, first,
-                        count));
+          behind, loc,
+          createView(behind, loc, received, {k, count}, {count, 1}, 0),
+          createView(behind, loc, start.getDestination(), {k, count}, {n, 1},
+                     first));
   }
   product->erase();
   done->erase();
